@@ -1,0 +1,211 @@
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// startWithin is how long a fresh cluster may take until it takes writes.
+const startWithin = time.Minute
+
+// shownLines is how much of each server's log a failed test shows.
+const shownLines = 200
+
+// A Cluster is a running etcd cluster that ends with its test. Its methods may
+// be called from any goroutine. Those that return no error fail the test.
+type Cluster struct {
+	tb    testing.TB
+	set   settings
+	dir   string
+	token string
+	certs *certs // nil without TLS
+
+	voters []*Server
+
+	mu      sync.Mutex
+	servers []*Server // voters and joiners
+	client  *clientv3.Client
+	clients []*clientv3.Client
+}
+
+var clusters atomic.Int64
+
+// Start starts a fresh cluster of n voters and returns when all of them serve
+// and a write has succeeded. It fails the test if that takes over a minute, the
+// building of a binary not counted.
+func Start(tb testing.TB, n int, opts ...Option) *Cluster {
+	tb.Helper()
+	c := newCluster(tb, opts)
+	for i := range n {
+		s, err := c.newServer(fmt.Sprintf("voter-%d", i+1), c.set.server)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		c.voters = append(c.voters, s)
+	}
+	initial := initialCluster(c.voters)
+	for _, s := range c.voters {
+		if err := s.start(start{initial: initial, state: "new"}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), startWithin)
+	defer cancel()
+	if err := c.waitForWrites(ctx); err != nil {
+		tb.Fatalf("etcdtest: the cluster of %d does not serve: %v", n, err)
+	}
+	return c
+}
+
+func newCluster(tb testing.TB, opts []Option) *Cluster {
+	tb.Helper()
+	c := &Cluster{tb: tb, dir: tb.TempDir()}
+	// Two clusters that had the same ports one after the other would have the
+	// same cluster ID and member IDs too, but for the token.
+	c.token = fmt.Sprintf("etcdtest-%d-%d-%d", os.Getpid(), clusters.Add(1), time.Now().UnixNano())
+	for _, o := range opts {
+		o.applyCluster(&c.set)
+	}
+	if err := c.set.server.check(); err != nil {
+		tb.Fatal(err)
+	}
+	if c.set.tls {
+		var err error
+		if c.certs, err = newCerts(filepath.Join(c.dir, "tls")); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	tb.Cleanup(c.close) // runs before the directory is removed
+	return c
+}
+
+// NewServer makes a server that can join the cluster: it has its ports and an
+// empty data directory, does not run, and is not in the member list. It is like
+// the voters where opts do not say otherwise. Names may be given twice.
+func (c *Cluster) NewServer(name string, opts ...ServerOption) *Server {
+	c.tb.Helper()
+	set, err := c.set.server.joiner(opts)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	s, err := c.newServer(name, set)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	return s
+}
+
+// Servers are the voters [Start] started, in order, whatever has become of
+// them. Joiners are not among them.
+func (c *Cluster) Servers() []*Server { return append([]*Server{}, c.voters...) }
+
+// Endpoints are the client URLs of [Cluster.Servers].
+func (c *Cluster) Endpoints() []string { return clientURLs(c.voters) }
+
+// Client is a client of all voters, the same at each call. It logs nothing and
+// is closed with the cluster.
+func (c *Cluster) Client() *clientv3.Client {
+	c.tb.Helper()
+	c.mu.Lock()
+	cli := c.client
+	c.mu.Unlock()
+	if cli != nil {
+		return cli
+	}
+	cli = c.ClientFor(c.voters...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client == nil {
+		c.client = cli
+	}
+	return c.client
+}
+
+// ClientFor is a client of just these servers, a new one at each call. It logs
+// nothing and is closed with the cluster; the caller may close it before.
+func (c *Cluster) ClientFor(servers ...*Server) *clientv3.Client {
+	c.tb.Helper()
+	cli, err := c.dial(servers)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clients = append(c.clients, cli)
+	return cli
+}
+
+// dial makes a client without waiting for a connection; the caller closes it.
+func (c *Cluster) dial(servers []*Server, opts ...grpc.DialOption) (*clientv3.Client, error) {
+	cli, err := clientv3.New(clientv3.Config{
+		Endpoints:   clientURLs(servers),
+		TLS:         c.ClientTLS(),
+		Logger:      zap.NewNop(),
+		DialOptions: opts,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcdtest: client: %w", err)
+	}
+	return cli, nil
+}
+
+func (c *Cluster) waitForWrites(ctx context.Context) error {
+	for _, s := range c.voters {
+		if err := s.WaitServing(ctx); err != nil {
+			return err
+		}
+	}
+	return poll(ctx, func(ctx context.Context) error {
+		_, err := c.Client().Put(ctx, "etcdtest/started", c.token)
+		return err
+	})
+}
+
+// close ends everything and returns when no process of ours is left. If the
+// test failed it shows the servers' logs first, before our own end of them
+// fills the lines.
+func (c *Cluster) close() {
+	c.mu.Lock()
+	servers, clients := c.servers, c.clients
+	c.mu.Unlock()
+	if c.tb.Failed() {
+		for _, s := range servers {
+			c.tb.Logf("etcdtest: the last log lines of %s (%s):\n%s", s.Name, s.describe(), s.log.lastLines(shownLines))
+		}
+	}
+	for _, cli := range clients {
+		cli.Close() // before the servers: an embedded one waits for the streams of its clients
+	}
+	var wg sync.WaitGroup
+	for _, s := range servers {
+		wg.Go(s.close)
+	}
+	wg.Wait()
+}
+
+func clientURLs(servers []*Server) []string {
+	urls := make([]string, len(servers))
+	for i, s := range servers {
+		urls[i] = s.ClientURL
+	}
+	return urls
+}
+
+func initialCluster(servers []*Server) string {
+	entries := make([]string, len(servers))
+	for i, s := range servers {
+		entries[i] = s.Name + "=" + s.PeerURL
+	}
+	return strings.Join(entries, ",")
+}

@@ -1,0 +1,291 @@
+package e2e_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/manifest"
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// What manifest.DataDir says of directories that real servers wrote, and what
+// those servers do with directories that it judges.
+
+var dataDirVersions = []string{"3.4.13", "3.5.16", "3.5.35", "3.6.16", "3.7.3", "3.8.0-alpha.0"}
+
+func eachDataDirVersion(t *testing.T, test func(t *testing.T, version string)) {
+	for _, version := range dataDirVersions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			etcdtest.Binary(t, version)
+			test(t, version)
+		})
+	}
+}
+
+func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
+	eachDataDirVersion(t, func(t *testing.T, version string) {
+		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		voter := cluster.Servers()[0]
+		want := reportedBy(t, cluster)
+		assert.Equal(t, want, inspect(t, voter.Dir), "running")
+
+		writers := cluster.Writers(2)
+		time.Sleep(300 * time.Millisecond)
+		voter.Kill()
+		writers.Stop()
+		assert.Equal(t, want, inspect(t, voter.Dir), "killed while writing")
+		assert.Equal(t, want, inspect(t, zeroTail(t, voter.Dir)), "with a zeroed tail")
+
+		require.NoError(t, voter.Start(""))
+		require.NoError(t, voter.WaitServing(t.Context()))
+		assert.Equal(t, want, inspect(t, voter.Dir), "restarted")
+	})
+}
+
+// The second segment says the same, so a log whose first one was purged does,
+// and a snapshot is seen.
+func TestDataDirWithAPurgedLog(t *testing.T) {
+	for _, version := range []string{"3.4.13", "3.8.0-alpha.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version), etcdtest.WithArgs("--snapshot-count=100"))
+			cluster.PutMiB(70)
+			voter := cluster.Servers()[0]
+			want := reportedBy(t, cluster)
+			want.Snapshot = true
+			voter.Stop()
+
+			segments, err := filepath.Glob(filepath.Join(voter.Dir, "member/wal/*.wal"))
+			require.NoError(t, err)
+			require.Greater(t, len(segments), 1)
+			require.NoError(t, os.Remove(segments[0]))
+			assert.Equal(t, want, inspect(t, voter.Dir))
+		})
+	}
+}
+
+// A joiner that may not start yet, one killed at any moment of its first start,
+// and the member it becomes: never anything else.
+func TestDataDirOfAJoiner(t *testing.T) {
+	eachDataDirVersion(t, func(t *testing.T, version string) {
+		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		joiner := cluster.NewServer("joiner")
+		assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "before the first start")
+
+		for range 2 {
+			require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+			<-joiner.Exited()
+			assert.Equal(t, 1, joiner.ExitCode(), "a start before the add is refused")
+			assert.FileExists(t, filepath.Join(joiner.Dir, "member/snap/db"))
+			assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "after a refused start")
+		}
+
+		// etcd makes nothing of an empty directory for the log either.
+		require.NoError(t, os.Mkdir(filepath.Join(joiner.Dir, "member/wal"), 0o700))
+		assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "an empty member/wal")
+
+		want := reportedBy(t, cluster)
+		want.MemberID = member.ID(cluster.AddLearner(joiner))
+		for delay := time.Duration(0); ; delay += 10 * time.Millisecond {
+			require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+			time.Sleep(delay)
+			joiner.Kill()
+			got := inspect(t, joiner.Dir)
+			if got.Kind != member.DataEmpty {
+				assert.Equal(t, want, got, "killed after %v", delay)
+				break
+			}
+		}
+		require.NoError(t, joiner.Start(""))
+		require.NoError(t, joiner.WaitServing(t.Context()))
+		assert.Equal(t, want, inspect(t, joiner.Dir), "serving")
+	})
+}
+
+// An archived member leaves a directory from which etcd starts as a new one,
+// wherever the log was.
+func TestDataDirArchive(t *testing.T) {
+	eachDataDirVersion(t, func(t *testing.T, version string) {
+		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		for _, walDir := range []string{"", filepath.Join(t.TempDir(), "wal")} {
+			joiner := cluster.NewServer("joiner", walArgs(walDir)...)
+			dir := manifest.DataDir{Dir: joiner.Dir, WALDir: walDir, Release: 10 * time.Millisecond}
+			old := joinAsLearner(t, cluster, joiner, dir)
+
+			require.ErrorIs(t, dir.Archive(t.Context()), manifest.ErrInUse)
+			assert.Equal(t, old, info(t, dir), "a running server's data stays")
+
+			remove(t, cluster, old.MemberID)
+			joiner.Stop()
+			require.NoError(t, dir.Archive(t.Context()))
+			assert.Equal(t, member.DataEmpty, info(t, dir).Kind)
+
+			renewed := joinAsLearner(t, cluster, joiner, dir)
+			assert.NotEqual(t, old.MemberID, renewed.MemberID)
+			assert.Equal(t, old, info(t, archived(t, dir)), "the archive is the old member's, whole")
+			remove(t, cluster, renewed.MemberID)
+			joiner.Stop()
+		}
+	})
+}
+
+// Data without its log is not empty. This is why: etcd starts over it as a new
+// member of the cluster and either serves what it finds, another cluster's key,
+// or never serves at all.
+func TestDataWithoutItsLog(t *testing.T) {
+	eachDataDirVersion(t, func(t *testing.T, version string) {
+		other := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		put(t, other.Client(), "foreign", 30)
+		source := other.Servers()[0]
+		source.Stop()
+
+		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		joiner := cluster.NewServer("joiner")
+		copyTree(t, filepath.Join(source.Dir, "member/snap"), filepath.Join(joiner.Dir, "member/snap"))
+		require.NoError(t, os.Mkdir(filepath.Join(joiner.Dir, "member/wal"), 0o700))
+		got := inspect(t, joiner.Dir)
+		assert.Equal(t, member.DataDamaged, got.Kind)
+		assert.Contains(t, got.Reason, "there is no write-ahead log")
+
+		cluster.AddLearner(joiner)
+		require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+		assert.NotEqual(t, "as the cluster has it", whatItServes(t, cluster, joiner))
+	})
+}
+
+func whatItServes(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Server) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if err := joiner.WaitServing(ctx); err != nil {
+		t.Logf("it does not serve: %v", err)
+		return "nothing"
+	}
+	resp, err := cluster.ClientFor(joiner).Get(ctx, "foreign", clientv3.WithSerializable())
+	if err != nil {
+		return err.Error()
+	}
+	if resp.Count > 0 {
+		t.Log("it serves another cluster's key")
+		return "another cluster's key"
+	}
+	return "as the cluster has it"
+}
+
+func inspect(t *testing.T, dir string) member.DataInfo {
+	t.Helper()
+	return info(t, manifest.DataDir{Dir: dir})
+}
+
+func info(t *testing.T, dir manifest.DataDir) member.DataInfo {
+	t.Helper()
+	got, err := dir.Inspect(t.Context())
+	require.NoError(t, err)
+	return got
+}
+
+// reportedBy is what the cluster's client says of the server that answers it.
+func reportedBy(t *testing.T, cluster *etcdtest.Cluster) member.DataInfo {
+	t.Helper()
+	resp, err := cluster.Client().Status(t.Context(), cluster.Endpoints()[0])
+	require.NoError(t, err)
+	return member.DataInfo{
+		Kind:      member.DataMember,
+		ClusterID: member.ID(resp.Header.ClusterId),
+		MemberID:  member.ID(resp.Header.MemberId),
+	}
+}
+
+func joinAsLearner(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Server, dir manifest.DataDir) member.DataInfo {
+	t.Helper()
+	id := cluster.AddLearner(joiner)
+	require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+	require.NoError(t, joiner.WaitServing(t.Context()))
+	got := info(t, dir)
+	assert.Equal(t, member.ID(id), got.MemberID)
+	return got
+}
+
+// remove removes a member; the next one on its URL needs another second for
+// another ID.
+func remove(t *testing.T, cluster *etcdtest.Cluster, id member.ID) {
+	t.Helper()
+	_, err := cluster.Client().MemberRemove(t.Context(), uint64(id))
+	require.NoError(t, err)
+	time.Sleep(1100 * time.Millisecond)
+}
+
+func walArgs(walDir string) []etcdtest.ServerOption {
+	if walDir == "" {
+		return nil
+	}
+	return []etcdtest.ServerOption{etcdtest.WithArgs("--wal-dir=" + walDir)}
+}
+
+// archived is the archive of dir as a data directory of its own.
+func archived(t *testing.T, dir manifest.DataDir) manifest.DataDir {
+	t.Helper()
+	again := manifest.DataDir{Dir: t.TempDir()}
+	require.NoError(t, os.Symlink(only(t, dir.Dir+"/member-archived-*"), filepath.Join(again.Dir, "member")))
+	if dir.WALDir != "" {
+		again.WALDir = only(t, dir.WALDir+"-archived-*")
+	}
+	return again
+}
+
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.Len(t, found, 1, pattern)
+	return found[0]
+}
+
+func put(t *testing.T, client *clientv3.Client, key string, times int) {
+	t.Helper()
+	for range times {
+		_, err := client.Put(t.Context(), key, "value")
+		require.NoError(t, err)
+	}
+}
+
+// zeroTail is a copy of a data directory whose log ends in zeros in the middle
+// of its last record, as after a crash of the machine.
+func zeroTail(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	copyTree(t, filepath.Join(dir, "member"), filepath.Join(to, "member"))
+	segments, err := filepath.Glob(filepath.Join(to, "member/wal/*.wal"))
+	require.NoError(t, err)
+	require.NotEmpty(t, segments)
+	last := segments[len(segments)-1]
+	b, err := os.ReadFile(last)
+	require.NoError(t, err)
+	end := len(strings.TrimRight(string(b), "\x00"))
+	clear(b[end-min(end/2, 100):])
+	require.NoError(t, os.WriteFile(last, b, 0o600))
+	return to
+}
+
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
+	require.NoError(t, os.CopyFS(to, os.DirFS(from)))
+	require.NoError(t, filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return err
+	}))
+}

@@ -1,0 +1,92 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/learner"
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// newClient is the library's client of the cluster's voters.
+func newClient(c *etcdtest.Cluster) *member.EtcdClient {
+	return member.NewClient(c.Client(), member.ClientConfig{PeerTLS: c.PeerTLS(), ClientTLS: c.ClientTLS()})
+}
+
+// startHook starts s as the library says.
+func startHook(s *etcdtest.Server) func(context.Context, member.StartSpec) error {
+	return func(_ context.Context, spec member.StartSpec) error { return s.Start(spec.InitialCluster) }
+}
+
+// config is the least a test needs: a start hook, and events in the test's log.
+func config(t *testing.T, s *etcdtest.Server) member.Config {
+	return member.Config{Start: startHook(s), Observe: logEvents(t)}
+}
+
+func logEvents(t *testing.T) func(member.Event) {
+	begin := time.Now()
+	return func(e member.Event) {
+		t.Logf("%7.3fs %s: %s: %s", time.Since(begin).Seconds(), e.Name, e.Kind, e.Text)
+	}
+}
+
+// joinLearner joins s by the learner's way, with the config changed as wanted.
+func joinLearner(t *testing.T, ctx context.Context, c *etcdtest.Cluster, s *etcdtest.Server, change ...func(*member.Config)) (member.Result, error) {
+	t.Helper()
+	cfg := config(t, s)
+	for _, f := range change {
+		f(&cfg)
+	}
+	j, err := learner.NewJoiner(newClient(c), s.Name, cfg)
+	require.NoError(t, err)
+	return j.Join(ctx, s.PeerURL)
+}
+
+// within bounds a test's call generously.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// recorder keeps a join's events.
+type recorder struct {
+	mu     sync.Mutex
+	events []member.Event
+}
+
+func (r *recorder) observe(e member.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) kinds() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var kinds []string
+	for _, e := range r.events {
+		kinds = append(kinds, string(e.Kind))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// checkWrites stops the writers: none of their writes failed, none is lost.
+func checkWrites(t *testing.T, w *etcdtest.Writers) etcdtest.WriteReport {
+	t.Helper()
+	w.Stop()
+	report, err := w.Check(within(t, time.Minute))
+	require.NoError(t, err)
+	t.Logf("writes: %+v", report)
+	assert.Zero(t, report.Failed, "writes failed")
+	assert.Zero(t, report.Lost, "acknowledged writes are lost")
+	assert.NotZero(t, report.Acknowledged)
+	return report
+}

@@ -1,0 +1,136 @@
+package etcdtest
+
+import (
+	"errors"
+	"io"
+	"net/url"
+	"sync"
+	"syscall"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// embedded is a run inside this process.
+type embedded struct {
+	quit chan struct{}
+	once sync.Once
+	hard bool // set before quit is closed
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// startEmbedded returns at once: etcd's own start of a joiner asks the other
+// members for their list first, ten seconds for each that hangs.
+func startEmbedded(cfg *embed.Config) *embedded {
+	r := &embedded{quit: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.err = r.live(cfg)
+	}()
+	return r
+}
+
+func (r *embedded) live(cfg *embed.Config) error {
+	etcd, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	defer etcd.Close()
+	select {
+	case <-r.quit:
+		err = nil
+	case <-etcd.Server.StopNotify(): // it was removed from the cluster
+		err = nil
+	case err = <-etcd.Err():
+	}
+	// Close waits for the client ports to begin to serve, which a joiner without
+	// a leader never does, and hands over leadership. HardStop ends the first
+	// wait and skips the second.
+	if r.hard || !isReady(etcd) {
+		etcd.Server.HardStop()
+	}
+	return err
+}
+
+func isReady(etcd *embed.Etcd) bool {
+	select {
+	case <-etcd.Server.ReadyNotify():
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *embedded) stop() { r.end(false) }
+func (r *embedded) kill() { r.end(true) }
+
+func (r *embedded) end(hard bool) {
+	r.once.Do(func() {
+		r.hard = hard
+		close(r.quit)
+	})
+}
+
+func (r *embedded) signal(syscall.Signal) error {
+	return errors.New("an embedded server is no process of its own: use WithVersion")
+}
+
+func (r *embedded) ended() <-chan struct{} { return r.done }
+
+func (r *embedded) result() (int, error) {
+	if r.err != nil {
+		return 1, r.err
+	}
+	return 0, nil
+}
+
+// config is the configuration of an embedded server, equal to what
+// [Server.flags] says to a process.
+func (s *Server) config(how start) (*embed.Config, error) {
+	cfg := embed.NewConfig()
+	cfg.Name = s.Name
+	cfg.Dir = s.Dir
+	cfg.InitialCluster = how.initial
+	cfg.ClusterState = how.state
+	cfg.InitialClusterToken = s.c.token
+	cfg.QuotaBackendBytes = quotaBytes
+	cfg.UnsafeNoFsync = !s.set.fsync
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(&s.log))
+	for list, raw := range map[*[]url.URL]string{
+		&cfg.ListenPeerUrls:      s.listenPeer,
+		&cfg.AdvertisePeerUrls:   s.PeerURL,
+		&cfg.ListenClientUrls:    s.ClientURL,
+		&cfg.AdvertiseClientUrls: s.ClientURL,
+		&cfg.ListenMetricsUrls:   s.MetricsURL,
+	} {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		*list = []url.URL{*u}
+	}
+	if s.c.certs != nil {
+		cfg.ClientTLSInfo = tlsInfo(s.c.certs.client.files)
+		cfg.PeerTLSInfo = tlsInfo(s.c.certs.peer.files)
+	}
+	for _, change := range s.set.changes {
+		change(cfg)
+	}
+	return cfg, nil
+}
+
+func tlsInfo(f TLSFiles) transport.TLSInfo {
+	return transport.TLSInfo{TrustedCAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ClientCertAuth: true}
+}
+
+// zapLogger writes what an etcd process would write. Where etcd would exit,
+// it panics: an exit would end the test process without a word.
+func zapLogger(w io.Writer) *zap.Logger {
+	enc := zap.NewProductionEncoderConfig()
+	enc.EncodeTime = zapcore.ISO8601TimeEncoder
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(enc), zapcore.AddSync(w), zap.InfoLevel)
+	return zap.New(core, zap.AddCaller(), zap.WithFatalHook(zapcore.WriteThenPanic))
+}

@@ -1,0 +1,226 @@
+package etcdtest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestVersionsAreOrdered(t *testing.T) {
+	assert.True(t, slices.IsSortedFunc(Versions(), compareVersions))
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{
+		{"3.5.9", "3.5.10", -1},
+		{"3.6.0", "3.5.35", 1},
+		{"3.8.0-alpha.0", "3.8.0", -1},
+		{"3.8.0-alpha.0", "3.7.3", 1},
+		{"3.8.0-alpha.0", "3.8.0-beta.0", -1},
+		{"3.6.0", "3.6.0", 0},
+	} {
+		assert.Equal(t, tc.want, compareVersions(tc.a, tc.b), "%s, %s", tc.a, tc.b)
+		assert.Equal(t, -tc.want, compareVersions(tc.b, tc.a), "%s, %s", tc.b, tc.a)
+	}
+	assert.Equal(t, 8, minor("3.8.0-alpha.0"))
+}
+
+func TestAnUnknownVersionNamesTheKnownOnes(t *testing.T) {
+	for _, version := range []string{"3.6.99", "", "*", "3.6.*", "../servers/3.6.16"} {
+		_, err := build(t.Context(), version)
+		require.Error(t, err, version)
+		for _, known := range Versions() {
+			assert.ErrorContains(t, err, known)
+		}
+	}
+}
+
+func TestTheTailIsBounded(t *testing.T) {
+	var log tail
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 50_000 {
+				fmt.Fprintf(&log, "writer %d line %d\n", w, i)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Fprintln(&log, "last but one")
+	fmt.Fprintln(&log, "last")
+	assert.LessOrEqual(t, len(log.String()), tailBytes)
+	assert.LessOrEqual(t, cap(log.data), 4*tailBytes)
+	assert.Equal(t, "last but one\nlast", log.lastLines(2))
+	assert.Equal(t, 100, strings.Count(log.lastLines(100), "\n")+1)
+}
+
+func TestReservedPortsAreOursAlone(t *testing.T) {
+	held := map[int]bool{}
+	for range 50 {
+		p, err := reservePorts()
+		require.NoError(t, err)
+		defer p.release()
+		for i := range portsPerHold {
+			assert.False(t, held[p.first+i])
+			held[p.first+i] = true
+		}
+		lis, err := net.Listen("tcp", p.addr(0))
+		require.NoError(t, err, "free to listen on")
+		lis.Close()
+		assert.Nil(t, tryPorts(p.first-1), "taken")
+	}
+}
+
+func TestABlockWithAForeignPortIsPassedOver(t *testing.T) {
+	p, err := reservePorts()
+	require.NoError(t, err)
+	lis, err := net.Listen("tcp", p.addr(2))
+	require.NoError(t, err)
+	defer lis.Close()
+	p.release()
+	assert.Nil(t, tryPorts(p.first-1))
+}
+
+func TestAReportCountsByWriter(t *testing.T) {
+	failed := errors.New("no answer")
+	var r WriteReport
+	r.add([]Write{
+		{Begin: 0, End: 1 * time.Second},
+		{Begin: 1 * time.Second, End: 3 * time.Second, Err: failed},
+		{Begin: 3 * time.Second, End: 5 * time.Second},
+	})
+	r.add([]Write{
+		{Begin: 0, End: 2 * time.Second},
+		{Begin: 2 * time.Second, End: 5 * time.Second, Err: failed},
+	})
+	assert.Equal(t, WriteReport{Acknowledged: 3, Failed: 2, LongestStall: 4 * time.Second}, r)
+}
+
+func TestRaftIsToldByTheFirstRequest(t *testing.T) {
+	for head, want := range map[string]struct{ raft, known bool }{
+		"":                            {false, false},
+		"GET /ra":                     {false, false},
+		"POST /raf":                   {false, false},
+		"GET /raft/stream/message/1 ": {true, true},
+		"POST /raft HTTP/1.1":         {true, true},
+		"GET /version":                {false, true},
+		"GET /members":                {false, true},
+		"PUT /raft":                   {false, true},
+		"\x16\x03\x01":                {false, true},
+	} {
+		raft, known := carriesRaft([]byte(head))
+		assert.Equal(t, want.raft, raft, "%q", head)
+		assert.Equal(t, want.known, known, "%q", head)
+	}
+}
+
+func TestSettingsThatCannotHoldAreRefused(t *testing.T) {
+	for name, set := range map[string]serverSettings{
+		"flags for an embedded server": {args: []string{"--x"}},
+	} {
+		assert.Error(t, set.check(), name)
+	}
+	process := serverSettings{version: "3.6.16", args: []string{"--max-learners=2"}, fsync: true}
+	same, err := process.joiner([]ServerOption{WithArgs("--more")})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"--max-learners=2", "--more"}, same.args)
+	assert.True(t, same.fsync)
+	other, err := process.joiner([]ServerOption{WithVersion("3.5.35")})
+	require.NoError(t, err)
+	assert.Empty(t, other.args, "another version may not know the flag")
+	_, err = process.joiner([]ServerOption{WithConfig(nil)})
+	assert.ErrorContains(t, err, "embedded")
+}
+
+func TestNoProcessOutlivesItsTest(t *testing.T) {
+	var pids []int
+	var servers []*Server
+	t.Run("a test", func(t *testing.T) {
+		c := Start(t, 1, WithVersion("3.7.3"))
+		joiner := c.NewServer("joiner")
+		c.AddLearner(joiner)
+		require.NoError(t, joiner.Start(c.InitialCluster(joiner)))
+		joiner.Pause() // a stopped process must end too
+		servers = append(c.Servers(), joiner)
+		for _, s := range servers {
+			pids = append(pids, s.run.(*process).cmd.Process.Pid)
+		}
+	})
+	for i, pid := range pids {
+		assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
+		assert.NoDirExists(t, servers[i].Dir)
+		assert.ErrorContains(t, servers[i].Start(""), "its test is over")
+	}
+}
+
+// orphanEnv makes the test process the parent that TestNoProcessOutlivesAKilledTest kills.
+const orphanEnv = "ETCDTEST_ORPHAN"
+
+func TestNoProcessOutlivesAKilledTest(t *testing.T) {
+	if os.Getenv(orphanEnv) != "" {
+		s := Start(t, 1, WithVersion("3.7.3")).Servers()[0]
+		fmt.Printf("pid %d\n", s.run.(*process).cmd.Process.Pid)
+		time.Sleep(time.Minute) // killed before
+		return
+	}
+	bin := Binary(t, "3.7.3")
+	parent := exec.Command(os.Args[0], "-test.run=^TestNoProcessOutlivesAKilledTest$")
+	parent.Env = append(os.Environ(), orphanEnv+"=1", "TMPDIR="+t.TempDir())
+	out, err := parent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, parent.Start())
+	pid := 0
+	for lines := bufio.NewScanner(out); pid == 0 && lines.Scan(); {
+		if n, ok := strings.CutPrefix(lines.Text(), "pid "); ok {
+			pid, err = strconv.Atoi(n)
+			require.NoError(t, err)
+		}
+	}
+	require.NotZero(t, pid, "the child said no pid")
+	require.NoError(t, parent.Process.Kill())
+	_ = parent.Wait()
+	require.Eventually(t, func() bool { return !runs(pid, bin) }, 10*time.Second, 20*time.Millisecond)
+}
+
+// runs says whether pid is a live process of this binary: who reaps an orphan,
+// and when, is not ours to say.
+func runs(pid int, bin string) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && exe == bin
+}
+
+// failing is a test that has failed, as far as it is asked.
+type failing struct {
+	testing.TB
+	logged []string
+}
+
+func (f *failing) Failed() bool                 { return true }
+func (f *failing) Logf(format string, a ...any) { f.logged = append(f.logged, fmt.Sprintf(format, a...)) }
+
+func TestAFailedTestShowsTheLogs(t *testing.T) {
+	for _, version := range []string{"", "3.7.3", "3.3.27"} {
+		f := &failing{}
+		t.Run("etcd "+version, func(t *testing.T) {
+			f.TB = t
+			Start(f, 1, WithVersion(version))
+		})
+		require.Len(t, f.logged, 1)
+		assert.Contains(t, f.logged[0], "voter-1")
+		assert.Contains(t, f.logged[0], "ready to serve client requests")
+		assert.LessOrEqual(t, strings.Count(f.logged[0], "\n"), shownLines+1)
+	}
+}

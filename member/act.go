@@ -1,0 +1,315 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// do does the one thing that was decided.
+func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
+	if act.Do != DoWait {
+		r.waiting = nil
+	}
+	switch act.Do {
+	case DoRefuse:
+		return verdict{}, act.Why
+	case DoAddLearner, DoAddVoter:
+		return r.add(ctx, c, act.Do == DoAddLearner)
+	case DoRemove:
+		return r.remove(ctx, c, act)
+	case DoArchive:
+		return r.archive(ctx, act)
+	case DoStart:
+		return r.start(ctx, c, act.Member)
+	case DoPromote:
+		return r.promote(ctx, c, act.Member)
+	case DoDone:
+		return r.done(c, act.Member)
+	}
+	if errors.Is(act.Why, ErrSlotTaken) {
+		return r.wait(act.Member, act.Why, r.faults)
+	}
+	r.nudge(ctx, c)
+	return r.wait(act.Member, act.Why, r.waits)
+}
+
+// wait reports what is waited for when that changes, and every 30 s.
+func (r *run) wait(m Member, why error, pause backoff.BackOff) (verdict, error) {
+	changed := r.waiting == nil || kindOf(r.waiting) != kindOf(why)
+	r.waiting = why
+	if changed || time.Since(r.nagged) >= 30*time.Second {
+		r.nagged = time.Now()
+		r.emit(r.waitEvent(m, why))
+	}
+	return verdict{pause: pause}, nil
+}
+
+func (r *run) waitEvent(m Member, why error) Event {
+	e := Event{Kind: Waiting, Text: why.Error()}
+	if _, ok := why.(*SlotError); ok {
+		e.Kind = Slotted
+	}
+	if m.ID != 0 {
+		e.Member = &m
+	}
+	return e
+}
+
+// kindOf is what tells two waits apart: their numbers change all the time.
+func kindOf(err error) string {
+	switch e := err.(type) {
+	case *StallError:
+		return string(e.Progress.Phase)
+	case *SlotError:
+		return e.Holders[0].ID.String()
+	}
+	return strings.SplitN(err.Error(), ":", 2)[0]
+}
+
+// permitted asks a hook right before its write.
+func permitted(ctx context.Context, hook func(context.Context, Member) error, m Member) error {
+	if hook == nil {
+		return nil
+	}
+	if err := hook(ctx, m); err != nil {
+		return fmt.Errorf("the caller's hook refuses it: %w", err)
+	}
+	return nil
+}
+
+// write makes one membership write under its own deadline, at the leader: a
+// follower hides the reason of a refusal behind a 7 s timeout (E§1.6). Whatever
+// it answers, the next pass looks before anything is repeated; only an error
+// that no wait heals is returned as final.
+func (r *run) write(ctx context.Context, c Case, send func(context.Context, Target) error) (verdict, error) {
+	via, whom := writeTo(c.Snapshot)
+	r.changed = true
+	bounded, cancel := context.WithTimeout(ctx, r.config.WriteTimeout)
+	defer cancel()
+	err := send(bounded, via)
+	if err == nil {
+		return again, nil
+	}
+	err = fmt.Errorf("asked %s: %w", whom, err)
+	r.last = err
+	switch classify(err) {
+	case fatal:
+		return verdict{}, because(sentinelFor(err), err)
+	case slotFull:
+		r.adding = false
+		if r.slotLimit = len(c.Snapshot.Learners()); r.slotLimit > 0 {
+			return again, nil
+		}
+	}
+	return r.wait(Member{}, r.explained(c, err), r.faults)
+}
+
+// writeTo is the leader, if it can be dialled; else another voter that can; else
+// whoever the caller's client reaches.
+func writeTo(s Snapshot) (Target, string) {
+	if m, ok := s.ByID(s.Leader); ok && m.Liveness == Alive && len(m.Target.Endpoints) > 0 {
+		return m.Target, "the leader " + m.ID.String()
+	}
+	for _, m := range s.LiveVoters() {
+		if len(m.Target.Endpoints) > 0 {
+			return m.Target, fmt.Sprintf("voter %s, for the leader %s cannot be dialled", m.ID, s.Leader)
+		}
+	}
+	return Target{}, "the caller's endpoints, for no voter can be dialled"
+}
+
+// explained adds to a server's refusal of an add what the forecast knows.
+func (r *run) explained(c Case, err error) error {
+	f := Foresee(c.Snapshot, AddLearner, Member{})
+	if f.Refused != "" {
+		return fmt.Errorf("%w (%s)", err, f.Refused)
+	}
+	return err
+}
+
+// add adds our entry. The list of this pass has no such entry; if one is there
+// in the next, it counts as added by this call, its answer lost or not: it has
+// our URLs, and nobody else would own it.
+func (r *run) add(ctx context.Context, c Case, learner bool) (verdict, error) {
+	m := Member{Name: r.name, PeerURLs: r.urls, Learner: learner}
+	if err := permitted(ctx, r.config.MayAdd, m); err != nil {
+		return verdict{}, err
+	}
+	if wait := time.Until(r.removedAt.Add(1100 * time.Millisecond)); wait > 0 {
+		// An ID is a hash of URLs and the second: within one, etcd would give
+		// out the removed ID again and refuse it (E§0.12).
+		return verdict{pause: backoff.NewConstantBackOff(wait)}, nil
+	}
+	r.warn(c)
+	r.reached(StepAdd)
+	r.emit(Event{Kind: Adding, Member: &m})
+	r.adding = true
+	return r.write(ctx, c, func(ctx context.Context, via Target) error {
+		_, err := r.client.Add(ctx, via, r.urls, learner)
+		return err
+	})
+}
+
+// warn tells of hazards that do not forbid the join, once.
+func (r *run) warn(c Case) {
+	if r.step != StepCheck {
+		return
+	}
+	for _, h := range version.Hazards(c.Snapshot.serverVersions(), c.Config.ServerVersion) {
+		if h.Severity >= version.Warn {
+			r.emit(Event{Kind: Warned, Text: h.String()})
+		}
+	}
+	for _, s := range c.Snapshot.Versions().Silent {
+		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s did not tell its version", s)})
+	}
+}
+
+// remove removes an entry that the table says must go.
+func (r *run) remove(ctx context.Context, c Case, act Act) (verdict, error) {
+	if err := permitted(ctx, r.config.MayRemove, act.Member); err != nil {
+		return verdict{}, err
+	}
+	r.reached(StepAdd)
+	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
+	r.removedAt, r.removing = time.Now(), true
+	return r.write(ctx, c, func(ctx context.Context, via Target) error {
+		return r.client.Remove(ctx, via, act.Member.ID)
+	})
+}
+
+// archive moves our data aside, after stopping what may still use it.
+func (r *run) archive(ctx context.Context, act Act) (verdict, error) {
+	if r.config.Stop != nil {
+		if err := r.config.Stop(ctx); err != nil {
+			return verdict{}, fmt.Errorf("stop: %w", err)
+		}
+	}
+	if err := r.config.DataDir.Archive(ctx); err != nil {
+		return verdict{}, fmt.Errorf("archive: %w", err)
+	}
+	r.emit(Event{Kind: Archived, Text: act.Text})
+	return again, nil
+}
+
+// start has the server started, once every voter that answers shows the entry:
+// a joiner asks one voter for the list and exits if that one is behind (E§2.4,
+// etcd #14174).
+func (r *run) start(ctx context.Context, c Case, m Member) (verdict, error) {
+	if behind := r.unaware(ctx, c, m); behind != nil {
+		return r.wait(m, behind, r.waits)
+	}
+	spec, err := r.startSpec(c, m)
+	if err != nil {
+		return verdict{}, err
+	}
+	r.reached(StepStart)
+	r.emit(Event{Kind: Starting, Member: &m})
+	if r.config.Start != nil {
+		if err := r.config.Start(ctx, spec); err != nil {
+			if ctx.Err() != nil {
+				r.last = err
+				return verdict{}, ctx.Err()
+			}
+			return verdict{}, fmt.Errorf("the start hook failed: %w", err)
+		}
+	}
+	r.started, r.result.Started = m.ID, time.Now()
+	r.reached(StepCatchUp)
+	r.emit(Event{Kind: Started, Member: &m})
+	r.watch.stop()
+	r.watch = r.newWatch(m)
+	return again, nil
+}
+
+func (r *run) startSpec(c Case, m Member) (StartSpec, error) {
+	var others []initialcluster.Entry
+	for _, other := range c.Snapshot.Members {
+		if other.ID != m.ID {
+			others = append(others, initialcluster.Entry{Name: other.Name, PeerURLs: other.PeerURLs})
+		}
+	}
+	list, err := initialcluster.Build(initialcluster.Entry{Name: r.name, PeerURLs: r.urls}, others)
+	if err != nil {
+		return StartSpec{}, fmt.Errorf("initial cluster: %w", err)
+	}
+	return StartSpec{
+		Name: r.name, MemberID: m.ID, ClusterID: c.Snapshot.ClusterID, PeerURLs: r.urls,
+		InitialCluster: list.String(), ServerVersion: version.Lowest(c.Snapshot.serverVersions()...),
+	}, nil
+}
+
+// unaware asks every voter that answers for its own list.
+func (r *run) unaware(ctx context.Context, c Case, m Member) error {
+	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	voters := c.Snapshot.LiveVoters()
+	shows := make([]error, len(voters))
+	for i, v := range voters {
+		if v.ID == m.ID || len(v.Target.Endpoints) == 0 {
+			continue
+		}
+		wg.Go(func() {
+			list, err := r.client.ListAt(bounded, v.Target)
+			if err != nil {
+				shows[i] = reason(ErrNoQuorum, "voter %s cannot be asked whether it knows us: %v", v.ID, err)
+			} else if !hasID(list, m.ID) {
+				shows[i] = reason(ErrNoQuorum, "voter %s does not list us yet", v.ID)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range shows {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasID(l List, id ID) bool {
+	for _, m := range l.Members {
+		if m.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// promote asks for the vote. The gate has just been passed, in this pass.
+func (r *run) promote(ctx context.Context, c Case, m Member) (verdict, error) {
+	if err := permitted(ctx, r.config.MayPromote, m); err != nil {
+		return verdict{}, err
+	}
+	f := Foresee(c.Snapshot, Promote, m)
+	if !f.Safe() || f.MarginAfter == 0 {
+		r.emit(Event{Kind: NoMargin, Member: &m, Text: f.String()})
+	}
+	r.reached(StepPromote)
+	r.asked = true
+	r.emit(Event{Kind: Promoting, Member: &m})
+	return r.write(ctx, c, func(ctx context.Context, via Target) error {
+		return r.client.Promote(ctx, via, m.ID)
+	})
+}
+
+// done fills in the result.
+func (r *run) done(c Case, m Member) (verdict, error) {
+	if c.Served {
+		r.result.Serving = time.Now()
+	}
+	r.result.Member, r.result.Changed = m, r.changed
+	r.result.Voters, r.result.Quorum, r.result.Margin = len(c.Snapshot.Voters()), c.Snapshot.Quorum(), c.Snapshot.Margin()
+	r.emit(Event{Kind: Served, Member: &m})
+	return verdict{done: true}, nil
+}

@@ -1,0 +1,191 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Config holds every knob of a joiner; the zero value is safe. Hooks may be nil.
+type Config struct {
+	// Start has the etcd server started. It is called when the member is in the
+	// list and every voter that answers shows it, and before Join waits for it.
+	// It must return once the start is on its way, and be idempotent: the same
+	// MemberID may come again, from this or a later Join; another MemberID is
+	// another member and needs an empty data directory. An error ends the join
+	// at [StepStart]. Nil: somebody else starts it, Join waits.
+	Start func(context.Context, StartSpec) error
+	// Stop stops the server that Start started. It is called only after the
+	// member's entry was removed and that was confirmed. Nil: nothing is stopped.
+	Stop func(context.Context) error
+	// Exited says how the server process ended, nil while it runs or where that
+	// is not known. It is asked on every pass after Start; an answer ends the
+	// join, so a supervisor that restarts etcd answers only when it gave up.
+	Exited func(context.Context) *ExitError
+	// DataDir looks into the joiner's data directory. Nil: what it holds is
+	// unknown, and a wiped disk cannot be told from a good one.
+	DataDir DataDir
+	// Endpoints says which client URLs to dial for a member. Nil: those that it
+	// advertises. k0s members all advertise 127.0.0.1, for example.
+	Endpoints func(Member) []string
+	// MayAdd, MayPromote and MayRemove are asked right before that write; an
+	// error refuses it and ends the join.
+	MayAdd, MayPromote, MayRemove func(context.Context, Member) error
+	// Alive is asked about a member that cannot be dialled: Alive means that a
+	// linearizable read through it was answered just now, Dead that its process
+	// is known not to run. Nil: such a member is unknown.
+	Alive func(context.Context, Member) (Liveness, error)
+	// Observe receives every event, in order, on the joining goroutine: it must
+	// not block. Nil: nobody listens.
+	Observe func(Event)
+	// Logger receives the turning points. Nil: nothing is logged.
+	Logger *slog.Logger
+
+	// ServerVersion is the etcd release that Start starts, for the skew rule and
+	// the hazards. Zero: unknown, both go unchecked for the joiner's side.
+	ServerVersion version.Version
+	// MetricsURL is the joiner's --listen-metrics-urls. Empty: progress cannot be
+	// read before the server serves.
+	MetricsURL string
+
+	// OnFailure says what becomes of the entry when a join fails. Zero:
+	// [UndoUnstarted].
+	OnFailure OnFailure
+	// SameName says what to do with another entry of our name. Zero: [Refuse].
+	SameName SameName
+	// Slot says what to do while another learner holds the slot. Zero: [SlotWait].
+	Slot Slot
+	// AcceptNoMargin lets a member vote although its failure would then cost the
+	// quorum. False: refused, except that a LearnerJoiner may always go from one
+	// live voter to two.
+	AcceptNoMargin bool
+	// AcceptHazards names the hazards of package version that the caller takes
+	// upon itself. Nil: those that lose data or quorum refuse the join.
+	AcceptHazards []string
+	// Rejoin lets the data of a removed or lost member be archived through
+	// DataDir, so that it joins as a new one. False: such a join is refused.
+	Rejoin bool
+
+	// ReadWithin is how quickly a learner must answer a linearizable read right
+	// before its vote: how far behind, in time, it may be. Zero: 250 ms.
+	ReadWithin time.Duration
+	// Settle is for how long it must have been that near. Zero: no wait.
+	Settle time.Duration
+	// StallTimeout ends the wait for a server that shows no movement. Zero: 5 min.
+	StallTimeout time.Duration
+	// EndpointTimeout bounds one read of one endpoint. Zero: 2 s.
+	EndpointTimeout time.Duration
+	// WriteTimeout bounds one membership write; etcd itself allows 7 s. Zero: 10 s.
+	WriteTimeout time.Duration
+	// ReturnAt is the moment Join returns at. Zero: [Serving].
+	ReturnAt Moment
+}
+
+// OnFailure is a policy for the entry of a join that failed. A voter is never
+// removed by any of them.
+type OnFailure string
+
+const (
+	UndoUnstarted OnFailure = ""     // remove what this call added and what never published itself
+	Keep          OnFailure = "keep" // touch nothing; the next Join goes on from it
+	Undo          OnFailure = "undo" // remove our learner, started or not
+)
+
+// SameName is a policy for another entry that has our name.
+type SameName string
+
+const (
+	Refuse        SameName = ""                // refuse, naming it
+	ReplaceIfDead SameName = "replace-if-dead" // remove it if it is dead and quorum allows
+)
+
+// Slot is a policy for a learner slot that another member holds.
+type Slot string
+
+const (
+	SlotWait     Slot = ""              // wait, and report the holder
+	SlotFail     Slot = "fail"          // refuse at once
+	EvictStalled Slot = "evict-stalled" // remove a holder that never started and is older than StallTimeout
+)
+
+// Moment is a point of a join that Join can return at.
+type Moment string
+
+const (
+	Serving  Moment = ""         // the new voter answers clients
+	Promoted Moment = "promoted" // the member votes; its client port may be silent still
+)
+
+// withDefaults fills in what zero means; c is not changed.
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Endpoints == nil {
+		c.Endpoints = func(m Member) []string { return m.ClientURLs }
+	}
+	for _, d := range []struct {
+		knob *time.Duration
+		zero time.Duration
+	}{
+		{&c.ReadWithin, 250 * time.Millisecond},
+		{&c.StallTimeout, 5 * time.Minute},
+		{&c.EndpointTimeout, 2 * time.Second},
+		{&c.WriteTimeout, 10 * time.Second},
+	} {
+		if *d.knob == 0 {
+			*d.knob = d.zero
+		}
+	}
+	return c
+}
+
+// check refuses what cannot be meant, naming the knob and the rule.
+func (c Config) check() error {
+	for knob, d := range map[string]time.Duration{
+		"ReadWithin": c.ReadWithin, "Settle": c.Settle, "StallTimeout": c.StallTimeout,
+		"EndpointTimeout": c.EndpointTimeout, "WriteTimeout": c.WriteTimeout,
+	} {
+		if d < 0 {
+			return badInput("Config."+knob, d.String(), "must not be negative")
+		}
+	}
+	switch {
+	case !oneOf(c.OnFailure, UndoUnstarted, Keep, Undo):
+		return badInput("Config.OnFailure", string(c.OnFailure), "is none of the policies")
+	case !oneOf(c.SameName, Refuse, ReplaceIfDead):
+		return badInput("Config.SameName", string(c.SameName), "is none of the policies")
+	case !oneOf(c.Slot, SlotWait, SlotFail, EvictStalled):
+		return badInput("Config.Slot", string(c.Slot), "is none of the policies")
+	case !oneOf(c.ReturnAt, Serving, Promoted):
+		return badInput("Config.ReturnAt", string(c.ReturnAt), "is none of the moments")
+	}
+	return checkMetricsURL(c.MetricsURL)
+}
+
+func oneOf[T comparable](v T, allowed ...T) bool {
+	for _, a := range allowed {
+		if v == a {
+			return true
+		}
+	}
+	return false
+}
+
+// InputError is a wrong argument, refused before anything was asked or written.
+type InputError struct {
+	Field string // the argument or knob
+	Value string
+	Rule  string // what it breaks
+}
+
+func (e *InputError) Error() string {
+	return fmt.Sprintf("etcdjoin: %s %q %s", e.Field, e.Value, e.Rule)
+}
+
+func badInput(field, value, rule string) error {
+	return &InputError{Field: field, Value: value, Rule: rule}
+}

@@ -1,0 +1,226 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+)
+
+// conns keeps one gRPC connection per endpoint. A connection that is not ready
+// after a failed call is thrown away: gRPC would wait up to two minutes before
+// it tries again, and fail every call at once until then.
+type conns struct {
+	dial   func(endpoint string) (*grpc.ClientConn, error)
+	mu     sync.Mutex
+	open   map[string]*link
+	closed bool
+}
+
+type link struct {
+	ready   chan struct{} // closed when conn and err are set
+	conn    *grpc.ClientConn
+	err     error
+	version string // of the server, once it told
+}
+
+var errClosed = errors.New("etcdjoin: the client is closed")
+
+// get returns the connection to an endpoint, dialling it once for all who wait:
+// a caller's client with a blocking dial option would block here.
+func (c *conns) get(ctx context.Context, ep string) (*grpc.ClientConn, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, errClosed
+	}
+	l, ok := c.open[ep]
+	if !ok {
+		l = &link{ready: make(chan struct{})}
+		if c.open == nil {
+			c.open = map[string]*link{}
+		}
+		c.open[ep] = l
+		go c.connect(ep, l)
+	}
+	c.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.ready:
+		return l.conn, l.err
+	}
+}
+
+func (c *conns) connect(ep string, l *link) {
+	l.conn, l.err = c.dial(ep)
+	close(l.ready)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.err != nil && c.open[ep] == l {
+		delete(c.open, ep)
+	}
+	if c.closed && l.err == nil {
+		_ = l.conn.Close()
+	}
+}
+
+// drop forgets a connection that failed, unless it is ready all the same.
+func (c *conns) drop(ep string, conn *grpc.ClientConn) {
+	if conn.GetState() == connectivity.Ready {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l, ok := c.open[ep]; ok && l.conn == conn {
+		delete(c.open, ep)
+		_ = conn.Close()
+	}
+}
+
+func (c *conns) versionOf(ep string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l, ok := c.open[ep]; ok {
+		return l.version
+	}
+	return ""
+}
+
+func (c *conns) setVersion(ep, v string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l, ok := c.open[ep]; ok {
+		l.version = v
+	}
+}
+
+func (c *conns) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for ep, l := range c.open {
+		select {
+		case <-l.ready:
+			if l.err == nil {
+				_ = l.conn.Close()
+			}
+		default: // connect closes it
+		}
+		delete(c.open, ep)
+	}
+}
+
+// call makes one call to one endpoint and normalises its error.
+func (e *EtcdClient) call(ctx context.Context, ep string, do func(context.Context, *grpc.ClientConn) error) error {
+	conn, err := e.conns.get(ctx, ep)
+	if err == nil {
+		if err = do(ctx, conn); err != nil {
+			e.conns.drop(ep, conn)
+		}
+	}
+	return normalise(ctx, err)
+}
+
+// normalise makes etcd's errors comparable with rpctypes' client-side values,
+// and keeps the context's own error findable beside a server's.
+func normalise(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = rpctypes.Error(err)
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// write sends one write, once, to the first of the target's endpoints that a
+// connection can be made to. A dead endpoint costs one DialTimeout, not the
+// whole deadline (P-E5), and a write that was sent is never sent elsewhere.
+func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Context, *grpc.ClientConn) error) error {
+	eps := e.endpoints(via)
+	if len(eps) == 0 {
+		return reason(ErrUnreachable, "no client URL is known of %s", via.Member)
+	}
+	ctx = clientv3.WithRequireLeader(ctx)
+	var errs []error
+	for _, ep := range eps {
+		if err := e.connected(ctx, ep); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", ep, err))
+			continue
+		}
+		return e.call(ctx, ep, do)
+	}
+	return errors.Join(errs...)
+}
+
+// connected waits until there is a connection, or there is none to be had.
+func (e *EtcdClient) connected(ctx context.Context, ep string) error {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.DialTimeout)
+	defer cancel()
+	return e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error {
+		conn.Connect()
+		for {
+			state := conn.GetState()
+			switch state {
+			case connectivity.Ready:
+				return nil
+			case connectivity.TransientFailure, connectivity.Shutdown:
+				// Any call now fails at once, with the reason.
+				_, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
+				return err
+			}
+			if !conn.WaitForStateChange(ctx, state) {
+				return ctx.Err()
+			}
+		}
+	})
+}
+
+// first asks all endpoints at once and returns the first success, or all the
+// errors, each with its endpoint.
+func first[T any](ctx context.Context, eps []string, ask func(context.Context, string) (T, error)) (T, error) {
+	var zero T
+	if len(eps) == 0 {
+		return zero, reason(ErrUnreachable, "no URL to ask is known")
+	}
+	if len(eps) == 1 {
+		v, err := ask(ctx, eps[0])
+		if err != nil {
+			err = fmt.Errorf("%s: %w", eps[0], err)
+		}
+		return v, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		v   T
+		err error
+	}
+	results := make(chan result, len(eps))
+	for _, ep := range eps {
+		go func() {
+			v, err := ask(ctx, ep)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", ep, err)
+			}
+			results <- result{v, err}
+		}()
+	}
+	var errs []error
+	for range eps {
+		r := <-results
+		if r.err == nil {
+			return r.v, nil
+		}
+		errs = append(errs, r.err)
+	}
+	return zero, errors.Join(errs...)
+}

@@ -1,0 +1,287 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Case is all that a decision depends on: what a pass has found, what the caller
+// wants, and the little that only this call can know.
+type Case struct {
+	Snapshot Snapshot
+	Name     string
+	PeerURLs []string // ours, as the caller spells them
+	Data     DataInfo // what our data directory holds
+	Config   Config   // its policies and thresholds; no hook is called
+
+	Started   ID     // the entry that Start was called for by this call
+	SlotLimit int    // learners in the cluster when etcd last said "too many"; 0: it never did
+	Proof     *Proof // of a read through our learner in this pass
+	Served    bool   // our voter answered a linearizable list in this pass
+	Progress  Progress
+}
+
+// Do is what an act does.
+type Do string
+
+const (
+	DoRefuse     Do = "refuse"
+	DoWait       Do = "wait"
+	DoAddLearner Do = "add learner"
+	DoAddVoter   Do = "add voter"
+	DoRemove     Do = "remove"
+	DoArchive    Do = "archive"
+	DoStart      Do = "start"
+	DoPromote    Do = "promote"
+	DoDone       Do = "done"
+)
+
+// Act is the one thing to do next.
+type Act struct {
+	Do     Do
+	Member Member // the entry concerned, zero for an add
+	Why    error  // of DoRefuse the error; of DoWait what is missing
+	Text   string // for a person
+}
+
+// Writes reports whether the act changes the membership.
+func (a Act) Writes() bool {
+	return oneOf(a.Do, DoAddLearner, DoAddVoter, DoRemove, DoPromote)
+}
+
+// Refused ends the join for a reason.
+func Refused(err error) Act { return Act{Do: DoRefuse, Why: err, Text: err.Error()} }
+
+// WaitFor looks again later; err says what is missing, and is the reason the
+// join ends for if it never comes.
+func WaitFor(m Member, err error) Act { return Act{Do: DoWait, Member: m, Why: err, Text: err.Error()} }
+
+// StartIt has the entry's server started.
+func StartIt(m Member, why string) Act { return Act{Do: DoStart, Member: m, Text: why} }
+
+// RemoveIt removes the entry, if the quorum survives that.
+func RemoveIt(c Case, m Member, why string) Act {
+	f := Foresee(c.Snapshot, Remove, m)
+	if f.Worst < 0 || f.Refused != "" {
+		return Refused(reason(ErrQuorumAtRisk, "%s: %s", why, f))
+	}
+	return Act{Do: DoRemove, Member: m, Text: why}
+}
+
+// A Strategy is what differs between the ways into a cluster; all else is one
+// engine. Its methods are pure.
+type Strategy interface {
+	// Absent decides for an entry that does not exist.
+	Absent(Case) Act
+	// Found decides for our entry, a learner or one that never ran, that this
+	// call has not started yet.
+	Found(Case, Seen) Act
+	// Learner decides for our learner once this call has started its server.
+	Learner(Case, Seen) Act
+}
+
+// Decide is the decision table: what to do next, given what was found. It is
+// level-triggered: it knows nothing of what we believe we did, so that a crash at
+// any point needs no case of its own.
+func Decide(c Case, s Strategy) Act {
+	ours, found, refused := identify(c)
+	switch {
+	case refused != nil:
+		return Refused(refused)
+	case c.Snapshot.NoQuorum:
+		return withoutQuorum(c, ours, found)
+	case !found:
+		return absent(c, s)
+	case !ours.Started():
+		return unstarted(c, s, ours)
+	case ours.Learner:
+		return learner(c, s, ours)
+	}
+	return voter(c, ours)
+}
+
+// identify finds our entry: the one whose ID our data directory holds, else the
+// one whose set of peer URLs is ours. Never by name, never by one URL of several.
+func identify(c Case) (ours Seen, found bool, refused error) {
+	switch {
+	case c.Data.Kind == DataDamaged:
+		return ours, false, reason(ErrDataDamaged, "%s", c.Data.Reason)
+	case c.Data.Kind == DataMember && c.Data.ClusterID != c.Snapshot.ClusterID:
+		return ours, false, reason(ErrForeignData, "it holds member %s of cluster %s, the endpoints are of cluster %s",
+			c.Data.MemberID, c.Data.ClusterID, c.Snapshot.ClusterID)
+	}
+	byURL, listed := c.Snapshot.ByURLs(c.PeerURLs)
+	if c.Data.Kind == DataMember {
+		byData, alive := c.Snapshot.ByID(c.Data.MemberID)
+		if alive && (!listed || byData.ID != byURL.ID) {
+			return ours, false, reason(ErrAddress, "it holds %s", byData.Member)
+		}
+	}
+	return byURL, listed, conflicts(c, byURL)
+}
+
+// conflicts refuses a name or an address that somebody else has.
+func conflicts(c Case, ours Seen) error {
+	if ours.Started() && ours.Name != c.Name && (c.Data.Kind != DataMember || c.Data.MemberID != ours.ID) {
+		return reason(ErrOtherName, "%s is not %q", ours.Member, c.Name)
+	}
+	own, err := peerURLsOf(c.PeerURLs)
+	if err != nil {
+		return err
+	}
+	if _, err := peerurl.Check(own, c.Snapshot.peerURLs(ours.ID)); err != nil {
+		var broken *peerurl.Error
+		if errors.As(err, &broken) && broken.Rule == peerurl.RuleTaken {
+			return because(ErrURLTaken, err)
+		}
+		return inputError(err)
+	}
+	return nil
+}
+
+// withoutQuorum permits one thing: starting our own entry that never ran. That
+// heals the cluster if it was waiting for exactly this voter, as a joiner of the
+// old way leaves it that died between add and start in a one-member cluster. Any
+// member may start at any time, so it can do no harm; every other act needs facts
+// that nobody has without a quorum.
+func withoutQuorum(c Case, ours Seen, found bool) Act {
+	none := reason(ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
+	if !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == DataMember {
+		return WaitFor(ours.Member, none)
+	}
+	return StartIt(ours.Member, "it never ran, and the cluster has no quorum without it")
+}
+
+// absent decides for an entry that does not exist.
+func absent(c Case, s Strategy) Act {
+	if c.Data.Kind == DataMember {
+		return archive(c, Member{}, reason(ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID))
+	}
+	if act, taken := nameTaken(c, 0); taken {
+		return act
+	}
+	if err := preflight(c); err != nil {
+		return Refused(err)
+	}
+	if holders := c.Snapshot.Learners(); c.SlotLimit > 0 && len(holders) >= c.SlotLimit {
+		return slot(c, holders)
+	}
+	return s.Absent(c)
+}
+
+// archive moves data aside that must never be started again, if the caller allows it.
+func archive(c Case, m Member, why error) Act {
+	if !c.Config.Rejoin {
+		return Refused(why)
+	}
+	return Act{Do: DoArchive, Member: m, Text: why.Error()}
+}
+
+// nameTaken decides where another entry has our name: etcd merges two entries of
+// one name in the initial cluster, and panics where both publish it.
+func nameTaken(c Case, ours ID) (Act, bool) {
+	other, ok := c.Snapshot.ByName(c.Name)
+	if !ok || other.ID == ours {
+		return Act{}, false
+	}
+	taken := reason(ErrNameTaken, "%s", other.Member)
+	if c.Config.SameName != ReplaceIfDead {
+		return Refused(taken), true
+	}
+	if other.Liveness != Dead {
+		return Refused(reason(taken, "it is not known to be dead")), true
+	}
+	return RemoveIt(c, other.Member, taken.Error()+": it is dead"), true
+}
+
+// slot decides while other learners fill what the servers allow.
+func slot(c Case, holders []Seen) Act {
+	err := &SlotError{}
+	for _, h := range holders {
+		lag, known := c.Snapshot.lag(h)
+		err.Holders = append(err.Holders, Holder{Member: h.Member, Lag: lag, Lags: known, Seen: c.Snapshot.At.Sub(h.Since)})
+	}
+	switch c.Config.Slot {
+	case SlotFail:
+		return Refused(err)
+	case EvictStalled:
+		for _, h := range err.Holders {
+			if !h.Started() && h.Seen >= c.Config.StallTimeout {
+				return RemoveIt(c, h.Member, fmt.Sprintf("it holds the slot, never started, and is older than %s", c.Config.StallTimeout))
+			}
+		}
+	}
+	return WaitFor(holders[0].Member, err)
+}
+
+// unstarted decides for our entry while it has never published itself.
+func unstarted(c Case, s Strategy, ours Seen) Act {
+	if act, taken := nameTaken(c, ours.ID); taken {
+		return act
+	}
+	switch {
+	case c.Data.Kind == DataMember && c.Data.MemberID != ours.ID:
+		return archive(c, ours.Member, reason(ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.ID))
+	case c.Started != ours.ID:
+		return s.Found(c, ours)
+	case ours.Learner:
+		return s.Learner(c, ours)
+	}
+	return WaitFor(ours.Member, &StallError{c.Progress})
+}
+
+// learner decides for our learner that has run before.
+func learner(c Case, s Strategy, ours Seen) Act {
+	switch {
+	case c.Data.Kind == DataEmpty && c.Started != ours.ID:
+		// A member whose log is gone must never start under its old ID: it
+		// panics "tocommit is out of range" for ever (P-E13, etcd #21178).
+		return lostDisk(c, ours)
+	case c.Started != ours.ID:
+		return s.Found(c, ours)
+	}
+	return s.Learner(c, ours)
+}
+
+func lostDisk(c Case, ours Seen) Act {
+	if !c.Config.Rejoin {
+		return Refused(reason(ErrDataLost, "%s has run before, and its data directory is empty", ours.Member))
+	}
+	return RemoveIt(c, ours.Member, "its data is lost")
+}
+
+// voter decides for our entry that votes.
+func voter(c Case, ours Seen) Act {
+	switch {
+	case c.Data.Kind == DataEmpty && c.Started != ours.ID:
+		return lostDisk(c, ours)
+	case c.Config.ReturnAt == Promoted && c.Started == ours.ID:
+		return Act{Do: DoDone, Member: ours.Member}
+	case ours.Liveness == Alive && ours.Status.Learner:
+		// The list says voter, the server says learner: it has not applied its
+		// promotion yet, or MemberUpdate took its flag (etcd #21694).
+		return WaitFor(ours.Member, reason(ErrRoleDisagrees, "%s says that it is a learner", ours.Member))
+	case ours.Liveness == Alive && c.Served:
+		return Act{Do: DoDone, Member: ours.Member}
+	case ours.Liveness == Alive:
+		return WaitFor(ours.Member, reason(ErrNotLive, "%s answers, but no linearizable list through it yet", ours.Member))
+	case c.Started != ours.ID:
+		return StartIt(ours.Member, "it votes, and does not answer")
+	}
+	return WaitFor(ours.Member, &StallError{c.Progress})
+}
+
+// preflight is what must hold before this cluster gets a new member at all.
+func preflight(c Case) error {
+	if text := corrupt(c.Snapshot); text != "" {
+		return reason(ErrCorrupt, "%s", text)
+	}
+	servers := c.Snapshot.serverVersions()
+	if err := version.Skew(c.Config.ServerVersion, servers); err != nil {
+		return err
+	}
+	return version.Refusal(version.Hazards(servers, c.Config.ServerVersion), c.Config.AcceptHazards)
+}

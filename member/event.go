@@ -1,0 +1,44 @@
+package member
+
+import "time"
+
+// Kind is what an event tells.
+type Kind string
+
+const (
+	Found      Kind = "found"       // the cluster was read, our entry is as Member says
+	Waiting    Kind = "waiting"     // nothing can be done now; Text says why
+	Adding     Kind = "adding"      // an add is sent
+	Added      Kind = "added"       // our entry is in the list
+	Removing   Kind = "removing"    // a remove is sent
+	Removed    Kind = "removed"     // an entry is gone from the list
+	Archived   Kind = "archived"    // the data directory was moved aside
+	Starting   Kind = "starting"    // the Start hook is called
+	Started    Kind = "started"     // the Start hook returned
+	Progressed Kind = "progressed"  // Progress says how far
+	Promoting  Kind = "promoting"   // the gate is open, the vote is asked for
+	GotVote    Kind = "promoted"    // the list says voter
+	Served     Kind = "serving"     // the new voter answers clients
+	Slotted    Kind = "slot taken"  // Text names the holder
+	NoMargin   Kind = "no margin"   // no voter may fail now
+	Nudged     Kind = "nudged"      // an entry without state was committed to free a silent port
+	Warned     Kind = "warning"     // Text says of what; the join goes on
+	Undone     Kind = "undone"      // what this call did was undone
+	UndoFailed Kind = "undo failed" // Text says what is left
+	Failed     Kind = "failed"      // the join ends with Text
+)
+
+// Event is one thing that happened in a join. It holds no secret and is ready
+// for JSON.
+type Event struct {
+	At       time.Time `json:"at"`
+	Kind     Kind      `json:"kind"`
+	Step     Step      `json:"step"`
+	PeerURL  string    `json:"peerURL"`
+	Name     string    `json:"name"`
+	Member   *Member   `json:"member,omitempty"` // whom it concerns
+	Progress *Progress `json:"progress,omitempty"`
+	Voters   int       `json:"voters,omitempty"`
+	Margin   int       `json:"margin"`
+	Text     string    `json:"text,omitempty"`
+}

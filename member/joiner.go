@@ -1,0 +1,99 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+)
+
+// A Joiner makes the etcd server that will listen on peerURL a voting member of
+// a running cluster. peerURL may be a comma-separated list, as etcd's own flag.
+//
+// Join blocks until the member votes and serves, ctx ends, or no wait can help.
+// It may be called again after any failure, a crash included: it reads the
+// member list first and does only what is still missing. After an error the
+// member has no vote, or the error's step is [StepPromote] or [StepServe] and
+// the list tells. Every error is a [*JoinError].
+type Joiner interface {
+	Join(ctx context.Context, peerURL string) (Result, error)
+}
+
+// Result is what a successful Join leaves behind.
+type Result struct {
+	Member  Member // a voter
+	Voters  int    // in the cluster now
+	Quorum  int    // of them must agree
+	Margin  int    // how many of those that answer may fail
+	Changed bool   // this call wrote to the membership
+
+	// When this call saw it happen; zero if it was so before.
+	Added, Started, Promoted, Serving time.Time
+}
+
+// Engine is the one machine behind every joiner: it looks, decides by
+// [Decide], does one thing, and looks again.
+type Engine struct {
+	client   Client
+	name     string
+	config   Config
+	strategy Strategy
+}
+
+var _ Joiner = (*Engine)(nil)
+
+// New makes an engine for the server that will run under this name. Wrong
+// arguments are an [*InputError]; nothing is asked of the cluster.
+func New(client Client, name string, config Config, strategy Strategy) (*Engine, error) {
+	if e, ok := client.(*EtcdClient); client == nil || ok && !e.usable() {
+		return nil, badInput("client", "nil", "must not be nil")
+	}
+	if strategy == nil {
+		return nil, badInput("strategy", "nil", "must not be nil")
+	}
+	if err := initialcluster.CheckName(name); err != nil {
+		return nil, &InputError{Field: "name", Value: name, Rule: err.Error()}
+	}
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	return &Engine{client: client, name: name, config: config.withDefaults(), strategy: strategy}, nil
+}
+
+// peerURLsOf reads the caller's URLs by the rules of package peerurl.
+func peerURLsOf(urls []string) ([]peerurl.URL, error) {
+	parsed, err := peerurl.ParseList(strings.Join(urls, ","))
+	if err != nil {
+		return nil, inputError(err)
+	}
+	return parsed, nil
+}
+
+// inputError names the URL and the rule it breaks.
+func inputError(err error) error {
+	var broken *peerurl.Error
+	if !errors.As(err, &broken) {
+		return err
+	}
+	rule := string(broken.Rule)
+	if broken.Detail != "" {
+		rule += ": " + broken.Detail
+	}
+	return badInput("peerURL", broken.URL, rule)
+}
+
+// Join implements [Joiner].
+func (e *Engine) Join(ctx context.Context, peerURL string) (Result, error) {
+	r, err := e.newRun(ctx, peerURL)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.close()
+	if err := r.loop(ctx); err != nil {
+		return Result{}, r.fail(ctx, err)
+	}
+	return r.result, nil
+}

@@ -1,0 +1,316 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+)
+
+// patience bounds one pending request of a probe.
+const patience = 20 * time.Second
+
+// looker looks at a cluster again and again. A look waits for the member list
+// and the leader's Status, nothing else: every other member has a probe of its
+// own, whose last answer carries its age.
+type looker struct {
+	client Client
+	config Config
+	ours   []string // our peer URLs: MetricsURL belongs to that member
+	wake   func()   // called when a member begins to answer
+
+	ctx    context.Context // of the probes
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	probes map[ID]*watched
+	last   Snapshot
+}
+
+// watched is a member under watch.
+type watched struct {
+	target Target
+	since  time.Time
+	status *probe[vital]
+	stop   context.CancelFunc
+}
+
+// vital is a sign of life: a Status, or only the Alive hook's word.
+type vital struct {
+	status   Status
+	liveness Liveness
+}
+
+func newLooker(ctx context.Context, client Client, config Config, ours []string, wake func()) *looker {
+	ctx, cancel := context.WithCancel(ctx)
+	return &looker{client: client, config: config, ours: ours, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}}
+}
+
+// close ends all probes and waits for them.
+func (l *looker) close() {
+	l.cancel()
+	l.wg.Wait()
+}
+
+// look reads the cluster once. A fresh look gives every voter one
+// EndpointTimeout to answer, all together; the first look is fresh.
+func (l *looker) look(ctx context.Context, fresh bool) (Snapshot, error) {
+	list, listErr := l.list(ctx)
+	if list.ClusterID == 0 {
+		return Snapshot{}, listErr
+	}
+	if known := l.last.ClusterID; known != 0 && list.ClusterID != known {
+		return Snapshot{}, reason(ErrWrongCluster, "first %s, now %s", known, list.ClusterID)
+	}
+	fresh = fresh || l.last.At.IsZero()
+	l.follow(list)
+	l.await(ctx, list, fresh)
+	if err := ctx.Err(); err != nil {
+		return Snapshot{}, err
+	}
+	l.last = l.snapshot(list, fresh)
+	if listErr != nil && l.last.Leader != 0 {
+		return Snapshot{}, listErr // a leader is known: the list will come
+	}
+	l.last.NoQuorum = listErr != nil
+	return l.last, nil
+}
+
+// list is the linearizable list, of the voters that are known or of whoever the
+// caller's client knows. Where none can be had, it is a serializable one beside
+// the error: it tells whom to ask whether there is a quorum at all.
+func (l *looker) list(ctx context.Context) (List, error) {
+	bounded, cancel := context.WithTimeout(ctx, l.config.EndpointTimeout)
+	defer cancel()
+	list, err := l.client.List(bounded, l.askable()...)
+	if err == nil || ctx.Err() != nil || classify(err) == fatal {
+		return list, err
+	}
+	again, cancelAgain := context.WithTimeout(ctx, l.config.EndpointTimeout)
+	defer cancelAgain()
+	list, stale := first(again, []string{"own", "known"}, func(ctx context.Context, whose string) (List, error) {
+		if whose == "own" {
+			return l.client.ListAt(ctx, Target{})
+		}
+		return l.anyKnown(ctx)
+	})
+	if stale != nil {
+		return List{}, because(ErrUnreachable, err)
+	}
+	return list, err
+}
+
+// anyKnown is the serializable list of any voter that answered the last look.
+func (l *looker) anyKnown(ctx context.Context) (List, error) {
+	for _, m := range l.last.LiveVoters() {
+		if list, err := l.client.ListAt(ctx, m.Target); err == nil {
+			return list, nil
+		}
+	}
+	return List{}, reason(ErrUnreachable, "no voter known answers")
+}
+
+// askable are the voters that answered the last look and the endpoints of the
+// caller's own client; learners refuse a list.
+func (l *looker) askable() []Target {
+	var targets []Target
+	for _, m := range l.last.LiveVoters() {
+		if m.Started() {
+			targets = append(targets, m.Target)
+		}
+	}
+	if len(targets) == 0 {
+		targets = append(targets, Target{})
+	}
+	return targets
+}
+
+// follow starts a probe for each member that has somewhere to be asked, and ends
+// those of members that are gone or moved.
+func (l *looker) follow(list List) {
+	listed := map[ID]bool{}
+	for _, m := range list.Members {
+		listed[m.ID] = true
+		t := l.target(m)
+		w, ok := l.probes[m.ID]
+		if ok && sameTarget(w.target, t) {
+			w.target.Member = m
+			continue
+		}
+		since := time.Now()
+		if ok {
+			since = w.since
+			w.stop()
+		}
+		l.probes[m.ID] = l.watch(t, list.ClusterID, since)
+	}
+	for id, w := range l.probes {
+		if !listed[id] {
+			w.stop()
+			delete(l.probes, id)
+		}
+	}
+}
+
+func sameTarget(a, b Target) bool {
+	return slices.Equal(a.Endpoints, b.Endpoints) && a.MetricsURL == b.MetricsURL && slices.Equal(a.PeerURLs, b.PeerURLs)
+}
+
+func (l *looker) target(m Member) Target {
+	t := Target{Member: m, Endpoints: l.config.Endpoints(m)}
+	if peerurl.SameSet(m.PeerURLs, l.ours) {
+		t.MetricsURL = l.config.MetricsURL
+	}
+	return t
+}
+
+func (l *looker) watch(t Target, cluster ID, since time.Time) *watched {
+	ctx, stop := context.WithCancel(l.ctx)
+	return &watched{target: t, since: since, stop: stop,
+		status: newProbe(ctx, &l.wg, l.wake, func(ctx context.Context) (vital, error) { return l.vital(ctx, t, cluster) })}
+}
+
+// vital asks one member. An answer counts only under its own member and cluster
+// ID: k0s members all advertise 127.0.0.1, and three healthy voters can be one.
+func (l *looker) vital(ctx context.Context, t Target, cluster ID) (vital, error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	st, err := l.ask(bounded, t)
+	if err == nil && (st.ID != t.ID || st.ClusterID != cluster) {
+		err = &WrongServerError{Want: t.ID, Got: st.ID, Cluster: cluster, GotOne: st.ClusterID}
+	}
+	if err == nil {
+		return vital{status: st, liveness: Alive}, nil
+	}
+	if l.config.Alive == nil {
+		return vital{}, err
+	}
+	word, hookErr := l.config.Alive(bounded, t.Member)
+	if hookErr != nil || word == Unknown {
+		return vital{}, errors.Join(err, hookErr)
+	}
+	return vital{liveness: word}, nil
+}
+
+// ask waits for as long as the port is silent, unless the Alive hook could tell
+// more: then it gets its turn after one EndpointTimeout.
+func (l *looker) ask(ctx context.Context, t Target) (Status, error) {
+	if len(t.Endpoints) == 0 {
+		return Status{}, reason(ErrUnreachable, "it has published no client URL")
+	}
+	if l.config.Alive != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.config.EndpointTimeout)
+		defer cancel()
+	}
+	return l.client.Status(ctx, t)
+}
+
+// await asks every member and waits for those that this look needs: the leader,
+// or for a fresh look all voters that can be asked.
+func (l *looker) await(ctx context.Context, list List, fresh bool) {
+	bounded, cancel := context.WithTimeout(ctx, l.config.EndpointTimeout)
+	defer cancel()
+	pending := map[ID]<-chan struct{}{}
+	for _, m := range list.Members {
+		if w := l.probes[m.ID]; len(w.target.Endpoints) > 0 || l.config.Alive != nil {
+			pending[m.ID] = w.status.ask()
+		}
+	}
+	if fresh {
+		for _, m := range list.Members {
+			if done := pending[m.ID]; done != nil && !m.Learner && !l.silent(m) {
+				wait(bounded, done)
+			}
+		}
+		return
+	}
+	if done := pending[l.last.Leader]; done != nil {
+		wait(bounded, done)
+	}
+}
+
+// silent reports whether m is our own member and its port was silent so far: it
+// is waited for by its probe, not by the looks.
+func (l *looker) silent(m Member) bool {
+	last, known := l.last.ByID(m.ID)
+	return known && !last.Answered() && peerurl.SameSet(m.PeerURLs, l.ours)
+}
+
+func wait(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-done:
+	}
+}
+
+func (l *looker) snapshot(list List, fresh bool) Snapshot {
+	s := Snapshot{At: time.Now(), ClusterID: list.ClusterID, Fresh: fresh}
+	for _, m := range list.Members {
+		s.Members = append(s.Members, l.seen(m))
+	}
+	s.Leader = leaderOf(s)
+	s.Index = indexOf(s)
+	return s
+}
+
+func (l *looker) seen(m Member) Seen {
+	w := l.probes[m.ID]
+	a := w.status.heard()
+	s := Seen{Member: m, Target: w.target, Since: w.since, Status: a.value.status, Err: a.err}
+	if a.value.status.ID != 0 {
+		s.At = a.at
+	}
+	if a.live(l.config.EndpointTimeout) {
+		s.Liveness = a.value.liveness
+	}
+	return s
+}
+
+// leaderOf is whom the live voter of the highest term calls leader.
+func leaderOf(s Snapshot) ID {
+	var leader ID
+	var term uint64
+	for _, m := range s.LiveVoters() {
+		if m.Status.Leader != 0 && m.Status.Term >= term {
+			leader, term = m.Status.Leader, m.Status.Term
+		}
+	}
+	return leader
+}
+
+// indexOf is what the leader has committed; where it cannot be dialled, the
+// highest that a voter knows of.
+func indexOf(s Snapshot) uint64 {
+	var highest uint64
+	for _, m := range s.LiveVoters() {
+		if m.ID == s.Leader {
+			return m.Status.Index
+		}
+		highest = max(highest, m.Status.Index)
+	}
+	return highest
+}
+
+// corrupt is the CORRUPT alarm in a member's own words, or empty.
+func corrupt(s Snapshot) string {
+	for _, m := range s.Members {
+		for _, e := range m.Status.Errors {
+			if strings.Contains(e, "CORRUPT") {
+				return e
+			}
+		}
+	}
+	return ""
+}
+
+// revive gives the looker a context of its own after the caller's has ended, so
+// that an undo can look as well.
+func (l *looker) revive(ctx context.Context) {
+	l.close()
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	l.probes = map[ID]*watched{}
+}

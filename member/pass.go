@@ -1,0 +1,146 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// pass looks, decides and does one thing. An error is final.
+func (r *run) pass(ctx context.Context) (verdict, error) {
+	c, err := r.see(ctx, r.watch.mayBeReady())
+	if err != nil {
+		return r.blind(ctx, err)
+	}
+	act := Decide(c, r.strategy)
+	if act.Writes() && !c.Snapshot.Fresh {
+		// No write is decided on facts that may be a pass old.
+		if c, err = r.see(ctx, true); err != nil {
+			return r.blind(ctx, err)
+		}
+		act = Decide(c, r.strategy)
+	}
+	if err := r.exited(ctx); err != nil {
+		return verdict{}, err
+	}
+	return r.do(ctx, c, act)
+}
+
+// blind is a pass that could not look.
+func (r *run) blind(ctx context.Context, err error) (verdict, error) {
+	if ctx.Err() != nil {
+		return verdict{}, r.contextEnded(ctx.Err())
+	}
+	r.last = err
+	switch {
+	case errors.Is(err, ErrWrongCluster), errors.Is(err, errData):
+		return verdict{}, err
+	case classify(err) == fatal:
+		return verdict{}, because(sentinelFor(err), err)
+	}
+	if !errors.Is(err, ErrUnreachable) {
+		err = because(ErrUnreachable, err)
+	}
+	return r.wait(Member{}, err, r.faults)
+}
+
+// errData marks a DataDir hook that failed.
+var errData = errors.New("the data directory cannot be read")
+
+// see gathers the facts of one pass. The data directory is read after the list:
+// an entry that is listed as started has written its log before.
+func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
+	s, err := r.looker.look(ctx, fresh)
+	if err != nil {
+		return Case{}, err
+	}
+	c := Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Config: r.config, Started: r.started, SlotLimit: r.slotLimit}
+	if r.config.DataDir != nil {
+		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
+			return Case{}, because(errData, err)
+		}
+	}
+	ours, found := s.ByURLs(r.urls)
+	if !found {
+		return c, r.missing(s)
+	}
+	r.found(ours)
+	if r.watch.of(ours.ID) {
+		c.Progress = r.watch.observe(s, ours)
+		r.report(c.Progress, ours)
+	}
+	switch {
+	case ours.Learner && fresh && r.watch.of(ours.ID):
+		c.Proof = r.watch.prove(ctx)
+	case !ours.Learner && ours.Liveness == Alive && !s.NoQuorum:
+		c.Served = r.serves(ctx, ours)
+	}
+	return c, nil
+}
+
+// found notes our entry, and whether it appeared by this call's add.
+func (r *run) found(ours Seen) {
+	if !r.greeted {
+		r.emit(Event{Kind: Found, Member: &ours.Member})
+	}
+	r.greeted = true
+	if r.adding {
+		r.adding, r.added, r.result.Added = false, ours.ID, time.Now()
+		r.emit(Event{Kind: Added, Member: &ours.Member})
+	}
+	if r.asked && !ours.Learner && r.result.Promoted.IsZero() {
+		r.result.Promoted = time.Now()
+		r.emit(Event{Kind: GotVote, Member: &ours.Member})
+	}
+	if !ours.Learner {
+		r.reached(StepServe)
+	}
+	r.ours = ours.ID
+}
+
+// missing is a list without our entry.
+func (r *run) missing(s Snapshot) error {
+	switch {
+	case r.removing:
+		r.emit(Event{Kind: Removed, Text: "the entry is gone"})
+		r.forget()
+	case r.watch.of(r.ours) && !s.NoQuorum:
+		// Somebody removed the member that this call started. To add it again
+		// would undo what an operator did on purpose.
+		return reason(ErrGone, "member %s is not in the list any more", r.ours)
+	case !r.greeted:
+		r.emit(Event{Kind: Found, Text: "no member has our peer URL"})
+	}
+	r.greeted = true
+	return nil
+}
+
+// forget drops what was known of an entry that this call removed.
+func (r *run) forget() {
+	r.watch.stop()
+	r.watch, r.started, r.ours, r.removing = nil, 0, 0, false
+}
+
+// serves asks for a linearizable list through the new voter: it answers clients,
+// and agrees with the others.
+func (r *run) serves(ctx context.Context, ours Seen) bool {
+	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	defer cancel()
+	list, err := r.client.List(bounded, ours.Target)
+	if err != nil {
+		r.last = err
+		return false
+	}
+	return list.ClusterID == r.looker.last.ClusterID && ours.Status.Leader != 0
+}
+
+// exited asks the host how its server process ended.
+func (r *run) exited(ctx context.Context) error {
+	if r.config.Exited == nil || r.started == 0 {
+		return nil
+	}
+	if exit := r.config.Exited(ctx); exit != nil {
+		return exit
+	}
+	return nil
+}

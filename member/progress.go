@@ -1,0 +1,159 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Phase is what a started server was seen doing.
+type Phase string
+
+const (
+	NotStarted  Phase = "not started"                // nothing has ever answered on its peer port
+	Unreachable Phase = "not reachable"              // it answered before, or something accepts and stays silent
+	NoContact   Phase = "no contact with the leader" // it answers, but can read nothing
+	CatchingUp  Phase = "catching up"                // it applies
+	InSync      Phase = "in sync"                    // it answered a linearizable read
+)
+
+// answers reports whether the process itself answered in this phase.
+func (p Phase) answers() bool { return p != NotStarted && p != Unreachable }
+
+// Progress is how far a started server has come.
+type Progress struct {
+	Phase       Phase         `json:"phase"`
+	Index       uint64        `json:"index,omitempty"` // it has applied; 0: cannot be read
+	LeaderIndex uint64        `json:"leaderIndex"`     // committed
+	DBSize      int64         `json:"dbSize,omitempty"`
+	LeaderDB    int64         `json:"leaderDBSize,omitempty"` // bytes
+	Receiving   bool          `json:"receiving,omitempty"`    // a snapshot is on its way
+	Rate        float64       `json:"rate,omitempty"`         // entries per second, over the wait so far
+	Elapsed     time.Duration `json:"elapsed"`                // since its start
+	Still       time.Duration `json:"still"`                  // since anything moved
+	ReadError   string        `json:"readError,omitempty"`    // why the newest linearizable read through it failed
+	ReadAt      time.Time     `json:"readAt,omitzero"`        // when one last succeeded; zero: never
+	readable    bool
+}
+
+// Lag is how many entries it is behind, 0 where it cannot be read.
+func (p Progress) Lag() uint64 {
+	if p.Index == 0 {
+		return 0
+	}
+	return p.LeaderIndex - min(p.LeaderIndex, p.Index)
+}
+
+// Estimate is how long it will take to catch up at this rate; 0: unknown.
+func (p Progress) Estimate() time.Duration {
+	if p.Rate <= 0 || p.Index == 0 {
+		return 0
+	}
+	return time.Duration(float64(p.Lag()) / p.Rate * float64(time.Second))
+}
+
+// String is the phase with its numbers and the last evidence with its age.
+func (p Progress) String() string {
+	text := fmt.Sprintf("%s for %s", p.Phase, p.Still.Round(time.Millisecond))
+	if p.Index > 0 {
+		text += fmt.Sprintf(", applied %d of %d", p.Index, p.LeaderIndex)
+	}
+	if p.DBSize > 0 {
+		text += fmt.Sprintf(", %d of %d bytes", p.DBSize, p.LeaderDB)
+	}
+	if p.Receiving {
+		text += ", a snapshot is on its way"
+	}
+	if !p.ReadAt.IsZero() {
+		text += fmt.Sprintf(", last read through it answered %s ago", time.Since(p.ReadAt).Round(time.Millisecond))
+	}
+	if p.ReadError != "" {
+		text += ", the newest read failed: " + p.ReadError
+	}
+	return text
+}
+
+// evidence is all that one pass knows of the server being watched.
+type evidence struct {
+	now     time.Time
+	snap    Snapshot
+	member  Seen
+	read    answer[ReadAnswer]
+	metrics answer[Metrics]
+}
+
+// tracker turns one evidence after another into progress, and knows what moved.
+type tracker struct {
+	began, moved time.Time
+	last         Progress
+	received     uint64
+	firstIndex   uint64
+	answered     bool // anything has ever answered
+}
+
+func newTracker(now time.Time) *tracker { return &tracker{began: now, moved: now} }
+
+// observe is the stall clock. Movement is: another phase, more applied, a db of
+// another size, peer traffic received. A snapshot on its way moves neither
+// index nor size (k3s #5070), so its traffic counts, and where no traffic can be
+// read, that it is under way.
+func (t *tracker) observe(e evidence) Progress {
+	p := t.read(e)
+	received := e.metrics.value.Received
+	if p.Phase != t.last.Phase || p.Index > t.last.Index || p.DBSize != t.last.DBSize ||
+		received > t.received || p.Receiving && received == 0 {
+		t.moved = e.now
+	}
+	t.received = max(t.received, received)
+	p.Elapsed, p.Still = e.now.Sub(t.began), e.now.Sub(t.moved)
+	if t.firstIndex == 0 {
+		t.firstIndex = p.Index
+	} else if s := p.Elapsed.Seconds(); s > 0 && p.Index > t.firstIndex {
+		p.Rate = float64(p.Index-t.firstIndex) / s
+	}
+	t.last = p
+	return p
+}
+
+func (t *tracker) read(e evidence) Progress {
+	p := Progress{LeaderIndex: e.snap.Index, ReadAt: e.read.at}
+	if e.read.err != nil {
+		p.ReadError = e.read.err.Error()
+	}
+	if leader, ok := e.snap.ByID(e.snap.Leader); ok {
+		p.LeaderDB = leader.Status.DBSize
+	}
+	if e.member.Liveness == Alive {
+		p.Index, p.DBSize, p.readable = e.member.Status.Applied, e.member.Status.DBSize, true
+	}
+	if e.metrics.live(time.Hour) {
+		m := e.metrics.value
+		p.Index, p.Receiving, p.readable = max(p.Index, m.Applied), m.Receiving, true
+	}
+	p.Phase = t.phase(e, p)
+	return p
+}
+
+func (t *tracker) phase(e evidence, p Progress) Phase {
+	var unready *Unready
+	answersNow := e.member.Liveness == Alive || e.metrics.live(time.Hour) || errors.As(e.read.err, &unready)
+	t.answered = t.answered || answersNow || !e.read.at.IsZero()
+	switch {
+	case e.read.live(time.Hour):
+		return InSync
+	case answersNow && p.Index > t.last.Index && t.last.Index > 0, p.Receiving, p.Lag() > 0:
+		return CatchingUp
+	case answersNow:
+		return NoContact
+	case t.answered:
+		return Unreachable
+	}
+	return NotStarted
+}
+
+// stalled reports whether nothing has moved for too long. While the process
+// answers and none of its numbers can be read, there is no stall, only the
+// caller's deadline.
+func (p Progress) stalled(timeout time.Duration) bool {
+	return p.Still >= timeout && (p.readable || !p.Phase.answers())
+}

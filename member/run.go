@@ -1,0 +1,199 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// run is one call of Join: the loop and the little it has to remember.
+type run struct {
+	*Engine
+	peerURL string
+	urls    []string
+	looker  *looker
+	wake    chan struct{}
+	faults  *backoff.ExponentialBackOff // after errors
+	waits   *proportional               // while nothing is wrong
+
+	step      Step
+	changed   bool
+	ours      ID        // our entry, as last seen
+	added     ID        // our entry, if this call added it
+	adding    bool      // an add of this call has no entry yet
+	asked     bool      // a vote was asked for
+	greeted   bool      // the first look was reported
+	removing  bool      // a remove of this call has not been seen done
+	removedAt time.Time // when the last one was sent
+	started   ID        // the entry Start was called for
+	slotLimit int       // see Case
+	last      error     // the last real error of a server or a hook
+	waiting   error     // what is waited for; nil: nothing
+	nagged    time.Time // when that was reported last
+	watch     *watch    // of the entry Start was called for
+	result    Result
+}
+
+func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
+	r := &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
+		faults: newFaults(), waits: newProportional()}
+	if err := ctx.Err(); err != nil {
+		return nil, r.joinError(err)
+	}
+	r.urls = strings.Split(peerURL, ",")
+	if _, err := peerURLsOf(r.urls); err != nil {
+		return nil, r.joinError(err)
+	}
+	r.looker = newLooker(ctx, e.client, e.config, r.urls, r.rouse)
+	return r, nil
+}
+
+func (r *run) close() {
+	r.watch.stop()
+	r.looker.close()
+}
+
+// rouse ends a pause: something that was waited for may have happened.
+func (r *run) rouse() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// newFaults paces what went wrong; it never gives up by itself.
+func newFaults() *backoff.ExponentialBackOff {
+	return backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(100*time.Millisecond), backoff.WithMaxInterval(3*time.Second),
+		backoff.WithRandomizationFactor(0.4), backoff.WithMaxElapsedTime(0))
+}
+
+// proportional is the pause while all is well and something takes its time: a
+// tenth of what was waited already. So nothing overshoots by more than that, and
+// a wait of ten minutes costs the leader some hundred looks.
+type proportional struct{ began time.Time }
+
+var _ backoff.BackOff = (*proportional)(nil)
+
+func newProportional() *proportional { return &proportional{began: time.Now()} }
+
+func (p *proportional) NextBackOff() time.Duration {
+	return min(max(time.Since(p.began)/10, 5*time.Millisecond), 3*time.Second)
+}
+
+func (p *proportional) Reset() { p.began = time.Now() }
+
+// verdict is how a pass ended without an error: done, or look again after the
+// pauses of a backoff; nil is at once.
+type verdict struct {
+	done  bool
+	pause backoff.BackOff
+}
+
+var again = verdict{}
+
+// loop is the one retry loop. An error that a pass returns is final.
+func (r *run) loop(ctx context.Context) error {
+	since := time.Now()
+	for {
+		v, err := r.pass(ctx)
+		switch {
+		case err != nil:
+			return err
+		case v.done:
+			return nil
+		case v.pause != r.faults:
+			r.faults.Reset()
+		}
+		if v.pause == nil {
+			r.waits.Reset()
+			since = time.Now()
+		}
+		if err := r.outwaited(time.Since(since)); err != nil {
+			return err
+		}
+		if err := r.sleep(ctx, v.pause); err != nil {
+			return r.contextEnded(err)
+		}
+	}
+}
+
+func (r *run) sleep(ctx context.Context, pause backoff.BackOff) error {
+	if pause == nil {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(pause.NextBackOff())
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	case <-r.wake:
+	}
+	return ctx.Err()
+}
+
+// contextEnded keeps what was waited for, and the last real error, beside the
+// context's own.
+func (r *run) contextEnded(err error) error {
+	if r.waiting != nil {
+		return fmt.Errorf("%w, while waiting: %w", err, r.waiting)
+	}
+	return err
+}
+
+// outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
+// slot ends with the caller's context only: the holder moves, not we.
+func (r *run) outwaited(waited time.Duration) error {
+	var stall *StallError
+	switch {
+	case r.waiting == nil || errors.Is(r.waiting, ErrSlotTaken):
+		return nil
+	case errors.As(r.waiting, &stall):
+		if stall.Progress.stalled(r.config.StallTimeout) {
+			return stall
+		}
+		return nil
+	case waited >= r.config.StallTimeout:
+		return r.waiting
+	}
+	return nil
+}
+
+// fail ends the join: undo by policy, and one error that says it all.
+func (r *run) fail(ctx context.Context, err error) error {
+	undone := r.undo(ctx)
+	e := r.joinError(err)
+	e.Undone = undone
+	r.emit(Event{Kind: Failed, Text: e.Error()})
+	return e
+}
+
+func (r *run) joinError(err error) *JoinError {
+	return &JoinError{PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.ours, Changed: r.changed,
+		Err: err, Last: r.last, Hint: hintFor(err)}
+}
+
+// reached notes the furthest step.
+func (r *run) reached(s Step) { r.step = furthest(r.step, s) }
+
+func (r *run) emit(e Event) {
+	e.At, e.Step, e.PeerURL, e.Name = time.Now(), r.step, r.peerURL, r.name
+	s := r.looker.last
+	e.Voters, e.Margin = len(s.Voters()), s.Margin()
+	attrs := []any{"step", string(e.Step), "peerURL", e.PeerURL, "name", e.Name}
+	if e.Member != nil {
+		attrs = append(attrs, "member", e.Member.String())
+	}
+	if e.Text != "" {
+		attrs = append(attrs, "text", e.Text)
+	}
+	r.config.Logger.Info("etcdjoin: "+string(e.Kind), attrs...)
+	if r.config.Observe != nil {
+		r.config.Observe(e)
+	}
+}

@@ -1,0 +1,145 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// silence is how long a port may stay silent on an idle cluster before it is
+// nudged. A joiner's first publish may be swallowed by the snapshot and has to
+// time out after 7 s before it is sent again (E§2.5).
+const silence = 7500 * time.Millisecond
+
+// watch follows one server from its start to its vote. Its pending read answers
+// the moment the learner has caught up, and wakes the loop; the vote itself is
+// given on a fresh, quick one. A nil watch watches nobody.
+type watch struct {
+	id      ID
+	client  Client
+	config  Config
+	target  Target
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	reader  *probe[ReadAnswer]
+	metrics *probe[Metrics] // nil without a MetricsURL
+	tracker *tracker
+	near    time.Time // since when every quick read was answered in time
+
+	index    uint64    // the leader's, when it was last seen to move
+	quiet    time.Time // since when it has not moved
+	reported time.Time
+}
+
+func (r *run) newWatch(m Member) *watch {
+	ctx, cancel := context.WithCancel(r.looker.ctx)
+	now := time.Now()
+	w := &watch{id: m.ID, client: r.client, config: r.config, target: r.looker.target(m), cancel: cancel, tracker: newTracker(now), quiet: now}
+	target := w.target // the reader must not see it change
+	w.reader = newProbe(ctx, &w.wg, r.rouse, func(ctx context.Context) (ReadAnswer, error) {
+		bounded, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return w.read(bounded, target)
+	})
+	w.reader.ask()
+	if target.MetricsURL != "" {
+		w.metrics = newProbe(ctx, &w.wg, func() {}, func(ctx context.Context) (Metrics, error) {
+			bounded, cancel := context.WithTimeout(ctx, w.config.EndpointTimeout)
+			defer cancel()
+			return w.client.Metrics(bounded, target)
+		})
+	}
+	return w
+}
+
+func (w *watch) stop() {
+	if w != nil {
+		w.cancel()
+		w.wg.Wait()
+	}
+}
+
+func (w *watch) of(id ID) bool { return w != nil && w.id == id }
+
+// mayBeReady reports whether the pending read has answered, so that this pass
+// should look at everybody and ask for the proof.
+func (w *watch) mayBeReady() bool { return w != nil && w.reader.heard().live(patience) }
+
+// read asks through the member itself, else the host that can.
+func (w *watch) read(ctx context.Context, t Target) (ReadAnswer, error) {
+	answer, err := w.client.Read(ctx, t)
+	if err == nil || w.config.Alive == nil {
+		return answer, err
+	}
+	word, hookErr := w.config.Alive(ctx, t.Member)
+	if hookErr != nil || word != Alive {
+		return ReadAnswer{}, errors.Join(err, hookErr)
+	}
+	return ReadAnswer{Way: "hook"}, nil
+}
+
+// observe takes the evidence of one pass and asks for the next.
+func (w *watch) observe(s Snapshot, ours Seen) Progress {
+	e := evidence{now: time.Now(), snap: s, member: ours, read: w.reader.heard()}
+	w.target = ours.Target
+	if w.metrics != nil {
+		e.metrics = w.metrics.heard()
+		w.metrics.ask()
+	}
+	if !e.read.live(patience) {
+		w.reader.ask()
+	}
+	if s.Index != w.index {
+		w.index, w.quiet = s.Index, e.now
+	}
+	return w.tracker.observe(e)
+}
+
+// prove asks for one quick read. A slow answer is no proof, and starts the
+// settling anew.
+func (w *watch) prove(ctx context.Context) *Proof {
+	asked := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, w.config.ReadWithin)
+	defer cancel()
+	answer, err := w.read(bounded, w.target)
+	if err != nil {
+		w.near = time.Time{}
+		w.reader.ask()
+		return nil
+	}
+	now := time.Now()
+	if w.near.IsZero() {
+		w.near = now
+	}
+	return &Proof{ReadAnswer: answer, At: now, Took: now.Sub(asked), Since: w.near}
+}
+
+// nudge commits one entry that keeps no state where a started server can neither
+// be read through nor serves, and the cluster is idle: on 3.6 and 3.7 it may then
+// stay silent for ever (E§2.5).
+func (r *run) nudge(ctx context.Context, c Case) {
+	w := r.watch
+	ours, found := c.Snapshot.ByURLs(r.urls)
+	if !found || !w.of(ours.ID) || !ours.Started() || ours.Liveness == Alive || c.Snapshot.NoQuorum ||
+		w.reader.heard().live(patience) || time.Since(w.quiet) < silence {
+		return
+	}
+	w.quiet = time.Now()
+	via, _ := writeTo(c.Snapshot)
+	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	defer cancel()
+	if err := r.client.Nudge(bounded, via); err != nil {
+		r.last = err
+		return
+	}
+	r.emit(Event{Kind: Nudged, Member: &ours.Member, Text: "it was silent for " + silence.String() + " on an idle cluster"})
+}
+
+// report tells of progress, once a second at most.
+func (r *run) report(p Progress, ours Seen) {
+	if now := time.Now(); now.Sub(r.watch.reported) >= time.Second {
+		r.watch.reported = now
+		r.emit(Event{Kind: Progressed, Member: &ours.Member, Progress: &p, Text: p.String()})
+	}
+}
