@@ -2,12 +2,11 @@ package etcdtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,8 +38,6 @@ type Cluster struct {
 	clients []*clientv3.Client
 }
 
-var clusters atomic.Int64
-
 // Start starts a fresh cluster of n voters and returns when all of them serve
 // and a write has succeeded. It fails the test if that takes over a minute, the
 // building of a binary not counted.
@@ -70,10 +67,9 @@ func Start(tb testing.TB, n int, opts ...Option) *Cluster {
 
 func newCluster(tb testing.TB, opts []Option) *Cluster {
 	tb.Helper()
-	c := &Cluster{tb: tb, dir: tb.TempDir()}
 	// Two clusters that had the same ports one after the other would have the
 	// same cluster ID and member IDs too, but for the token.
-	c.token = fmt.Sprintf("etcdtest-%d-%d-%d", os.Getpid(), clusters.Add(1), time.Now().UnixNano())
+	c := &Cluster{tb: tb, dir: tb.TempDir(), token: rand.Text()}
 	for _, o := range opts {
 		o.applyCluster(&c.set)
 	}

@@ -21,6 +21,7 @@ import (
 const process = "3.7.3"
 
 func TestAFreshClusterTakesWrites(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string][]etcdtest.Option{
 		"embedded":      nil,
 		"embedded, TLS": {etcdtest.WithTLS()},
@@ -29,6 +30,7 @@ func TestAFreshClusterTakesWrites(t *testing.T) {
 	} {
 		for _, n := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s, %d", name, n), func(t *testing.T) {
+				t.Parallel()
 				cluster := etcdtest.Start(t, n, opts...)
 				require.Len(t, cluster.Servers(), n)
 				list, err := cluster.Client().MemberList(t.Context())
@@ -45,6 +47,7 @@ func TestAFreshClusterTakesWrites(t *testing.T) {
 }
 
 func TestTLSWantsTheRightCertificateOnEachPort(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithTLS())
 	s := cluster.Servers()[0]
 	assert.Equal(t, http.StatusOK, get(t, cluster.ClientTLS(), s.ClientURL+"/version"))
@@ -60,6 +63,7 @@ func TestTLSWantsTheRightCertificateOnEachPort(t *testing.T) {
 }
 
 func TestAClientWithAWrongCertificateGetsNoAnswer(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithTLS())
 	cli, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), TLS: cluster.WrongTLS(), Logger: zap.NewNop()})
 	require.NoError(t, err)
@@ -71,6 +75,7 @@ func TestAClientWithAWrongCertificateGetsNoAnswer(t *testing.T) {
 }
 
 func TestFilesHoldWhatTheConfigurationsDo(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithTLS())
 	client, peer := cluster.Files()
 	for _, f := range []etcdtest.TLSFiles{client, peer} {
@@ -82,12 +87,14 @@ func TestFilesHoldWhatTheConfigurationsDo(t *testing.T) {
 }
 
 func TestSettingsReachTheServer(t *testing.T) {
+	t.Parallel()
 	const quota = 3 << 20
 	for name, opt := range map[string]etcdtest.Option{
 		"embedded": etcdtest.WithConfig(func(c *embed.Config) { c.QuotaBackendBytes = quota }),
 		"process":  etcdtest.WithArgs(fmt.Sprintf("--quota-backend-bytes=%d", quota)),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			opts := []etcdtest.Option{opt, etcdtest.WithFsync()}
 			if name == "process" {
 				opts = append(opts, etcdtest.WithVersion(process))
@@ -101,12 +108,14 @@ func TestSettingsReachTheServer(t *testing.T) {
 }
 
 func TestClientIsTheSameAtEachCall(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1)
 	assert.Same(t, cluster.Client(), cluster.Client())
 	assert.NotSame(t, cluster.Client(), cluster.ClientFor(cluster.Servers()...))
 }
 
 func TestTheLeaderIsFoundAgainAfterItsEnd(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 3)
 	first := cluster.Leader()
 	first.Kill()

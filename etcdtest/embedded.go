@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
 )
 
 // embedded is a run inside this process.
@@ -20,12 +21,16 @@ type embedded struct {
 	hard bool // set before quit is closed
 	done chan struct{}
 	err  error // set before done is closed
+
+	mu   sync.Mutex
+	apis []*grpc.Server // of the client ports, once they serve
 }
 
 // startEmbedded returns at once: etcd's own start of a joiner asks the other
 // members for their list first, ten seconds for each that hangs.
 func startEmbedded(cfg *embed.Config) *embedded {
 	r := &embedded{quit: make(chan struct{}), done: make(chan struct{})}
+	r.learnOfAPIs(cfg)
 	go func() {
 		defer close(r.done)
 		r.err = r.live(cfg)
@@ -38,21 +43,51 @@ func (r *embedded) live(cfg *embed.Config) error {
 	if err != nil {
 		return err
 	}
-	defer etcd.Close()
+	defer closeEtcd(etcd)
 	select {
 	case <-r.quit:
-		err = nil
+		if r.hard {
+			r.abandonClients()
+			etcd.Server.HardStop()
+		}
+		return nil
 	case <-etcd.Server.StopNotify(): // it was removed from the cluster
-		err = nil
-	case err = <-etcd.Err():
+		return nil
+	case err := <-etcd.Err():
+		return err
 	}
-	// Close waits for the client ports to begin to serve, which a joiner without
-	// a leader never does, and hands over leadership. HardStop ends the first
-	// wait and skips the second.
-	if r.hard || !isReady(etcd) {
+}
+
+// learnOfAPIs has etcd tell us of its gRPC servers when it makes them.
+func (r *embedded) learnOfAPIs(cfg *embed.Config) {
+	then := cfg.ServiceRegister
+	cfg.ServiceRegister = func(api *grpc.Server) {
+		r.mu.Lock()
+		r.apis = append(r.apis, api)
+		r.mu.Unlock()
+		if then != nil {
+			then(api)
+		}
+	}
+}
+
+// abandonClients closes their connections. Etcd's Close waits for seven seconds
+// that open streams, such as watches, end by themselves.
+func (r *embedded) abandonClients() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, api := range r.apis {
+		api.Stop()
+	}
+}
+
+// closeEtcd closes what may not have begun to serve: Close alone waits for the
+// client ports to do so, which a joiner without a leader never does.
+func closeEtcd(etcd *embed.Etcd) {
+	if !isReady(etcd) {
 		etcd.Server.HardStop()
 	}
-	return err
+	etcd.Close()
 }
 
 func isReady(etcd *embed.Etcd) bool {

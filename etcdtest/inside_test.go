@@ -73,7 +73,7 @@ func TestReservedPortsAreOursAlone(t *testing.T) {
 		p, err := reservePorts()
 		require.NoError(t, err)
 		defer p.release()
-		for i := range portsPerHold {
+		for i := range usablePorts {
 			assert.False(t, held[p.first+i])
 			held[p.first+i] = true
 		}
@@ -208,8 +208,10 @@ type failing struct {
 	logged []string
 }
 
-func (f *failing) Failed() bool                 { return true }
-func (f *failing) Logf(format string, a ...any) { f.logged = append(f.logged, fmt.Sprintf(format, a...)) }
+func (f *failing) Failed() bool { return true }
+func (f *failing) Logf(format string, a ...any) {
+	f.logged = append(f.logged, fmt.Sprintf(format, a...))
+}
 
 func TestAFailedTestShowsTheLogs(t *testing.T) {
 	for _, version := range []string{"", "3.7.3", "3.3.27"} {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestALearnerJoinsByHand(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string][]etcdtest.Option{
 		"embedded":       nil,
 		"embedded, TLS":  {etcdtest.WithTLS()},
@@ -21,6 +22,7 @@ func TestALearnerJoinsByHand(t *testing.T) {
 		"links, process": {etcdtest.WithLinks(), etcdtest.WithVersion(process)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cluster := etcdtest.Start(t, 1, opts...)
 			s := cluster.NewServer("joiner")
 			id := cluster.AddLearner(s)
@@ -46,6 +48,7 @@ func TestALearnerJoinsByHand(t *testing.T) {
 }
 
 func TestAJoinerOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion("3.5.35"))
 	s := cluster.NewServer("newer", etcdtest.WithVersion("3.6.16"))
 	id := cluster.AddLearner(s)
@@ -73,6 +76,7 @@ func TestAVoterJoinsByHandTheOldWay(t *testing.T) {
 // Etcd never takes a member back that lost its data; it panics, which is why
 // tests of that want processes.
 func TestAWipedLearnerCannotComeBack(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(process))
 	s := cluster.NewServer("joiner")
 	cluster.AddLearner(s)

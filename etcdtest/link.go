@@ -44,7 +44,8 @@ const (
 )
 
 // NewLink puts a link before target, a "host:port", and closes it with the
-// test. Others reach it by [Link.Addr].
+// test. Others reach it by [Link.Addr]. It cannot see whether it carries TLS,
+// with which [Link.CutRaft] cuts nothing.
 func NewLink(tb testing.TB, target string) *Link {
 	tb.Helper()
 	l, err := listenLink(tb, "127.0.0.1:0", target, false)

@@ -9,11 +9,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 )
@@ -65,7 +68,9 @@ func (c *lineConn) say(line string, d time.Duration) error {
 
 func (c *lineConn) hear(line string, d time.Duration) error {
 	c.t.Helper()
-	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(d)))
+	if err := c.SetReadDeadline(time.Now().Add(d)); err != nil {
+		return err // a reset closed it
+	}
 	part, err := c.in.ReadString('\n')
 	c.heard += part
 	if err != nil {
@@ -100,7 +105,7 @@ func TestACutLinkResets(t *testing.T) {
 	require.NoError(t, c.say("x", late))
 	l.Cut()
 	assert.Error(t, c.say("y", late))
-	assert.NotErrorIs(t, dial(t, l).say("z", late), nil)
+	assert.Error(t, dial(t, l).say("z", late))
 	l.Heal()
 	assert.NoError(t, dial(t, l).say("x", late))
 }
@@ -158,11 +163,40 @@ func TestSwallowedAnswersWereRequestsDone(t *testing.T) {
 	assert.NoError(t, ask(late))
 }
 
+func TestALostAnswerWasAWriteDone(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1)
+	l := etcdtest.NewLink(t, strings.TrimPrefix(cluster.Endpoints()[0], "http://"))
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{l.Addr()}, Logger: zap.NewNop()})
+	require.NoError(t, err)
+	defer cli.Close()
+	_, err = cli.Put(t.Context(), "before", "v")
+	require.NoError(t, err)
+
+	l.SwallowResponses()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = cli.Put(ctx, "lost", "v")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	resp, err := cluster.Client().Get(t.Context(), "lost")
+	require.NoError(t, err)
+	assert.Len(t, resp.Kvs, 1)
+
+	l.Heal()
+	_, err = cli.Get(t.Context(), "after")
+	assert.NoError(t, err)
+}
+
 func TestALinkToNothingIsReset(t *testing.T) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, lis.Close())
-	assert.Error(t, dial(t, etcdtest.NewLink(t, lis.Addr().String())).say("x", late))
+	conn, err := net.Dial("tcp", etcdtest.NewLink(t, lis.Addr().String()).Addr())
+	if err == nil { // else it was faster
+		defer conn.Close()
+		_, err = conn.Read(make([]byte, 1))
+	}
+	assert.ErrorIs(t, err, syscall.ECONNRESET)
 }
 
 // joined is a cluster of one and a learner that serves, each behind its link.
@@ -192,6 +226,7 @@ func reads(t *testing.T, s *etcdtest.Server) bool {
 }
 
 func TestALearnerCutOffFromRaftStillAnswersButReadsNothing(t *testing.T) {
+	t.Parallel()
 	cluster, s := joined(t)
 	voter := cluster.Servers()[0]
 	require.Eventually(t, func() bool { return reads(t, s) }, late, soon)
@@ -210,6 +245,7 @@ func TestALearnerCutOffFromRaftStillAnswersButReadsNothing(t *testing.T) {
 }
 
 func TestACutPeerLinkTakesAVoterOut(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.WithLinks(), etcdtest.WithVersion(process))
 	leader := cluster.Leader()
 	for _, s := range cluster.Servers() {
@@ -232,6 +268,7 @@ func TestACutPeerLinkTakesAVoterOut(t *testing.T) {
 }
 
 func TestAThrottledLearnerIsLate(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithLinks())
 	cluster.PutMiB(4)
 	s := cluster.NewServer("joiner")

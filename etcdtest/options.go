@@ -1,6 +1,7 @@
 package etcdtest
 
 import (
+	"context"
 	"errors"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -56,7 +57,8 @@ func WithTLS() Option { return clusterOption(func(s *settings) { s.tls = true })
 // WithLinks puts a [Link] before each server's peer port: PeerURL leads to the
 // link, and [Server.Link] controls it. A link carries the connections others
 // make to its server, so cutting a server off altogether takes the links of
-// both sides.
+// both sides. It is there while the server is down too, and resets connections
+// then where the port alone would refuse them.
 func WithLinks() Option { return clusterOption(func(s *settings) { s.links = true }) }
 
 type settings struct {
@@ -90,6 +92,15 @@ func (s serverSettings) check() error {
 		return errors.New("etcdtest: WithConfig is for embedded servers, and this one is a process: use WithArgs")
 	}
 	return nil
+}
+
+// binary is what a process of these settings runs, built if need be now: a
+// start, perhaps inside of a hook that must be quick, finds it ready.
+func (s serverSettings) binary(ctx context.Context) (string, error) {
+	if s.embedded() {
+		return "", nil
+	}
+	return build(ctx, s.version)
 }
 
 // joiner is what a joiner of a cluster with these settings gets: flags and

@@ -21,7 +21,7 @@ const (
 	firstPort    = 12000
 	portBlock    = 8
 	portBlocks   = 1000
-	portsPerHold = portBlock - 1
+	usablePorts = portBlock - 1
 )
 
 // ports is a block of free loopback ports held for one server.
@@ -45,7 +45,7 @@ func tryPorts(base int) *ports {
 	if err != nil {
 		return nil
 	}
-	for i := range portsPerHold {
+	for i := range usablePorts {
 		l, err := net.Listen("tcp", loopback(base+1+i))
 		if err != nil {
 			guard.Close()

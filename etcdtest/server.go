@@ -36,6 +36,7 @@ type Server struct {
 
 	mu   sync.Mutex
 	set  serverSettings
+	bin  string // of a process
 	last start
 	run  run  // the present or last one, nil before the first start
 	over bool // the test is: nothing may start any more
@@ -58,11 +59,15 @@ type start struct {
 }
 
 func (c *Cluster) newServer(name string, set serverSettings) (*Server, error) {
+	bin, err := set.binary(c.tb.Context())
+	if err != nil {
+		return nil, err
+	}
 	p, err := reservePorts()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Name: name, c: c, ports: p, set: set}
+	s := &Server{Name: name, c: c, ports: p, set: set, bin: bin}
 	s.PeerURL = c.scheme() + p.addr(0)
 	s.ClientURL = c.scheme() + p.addr(1)
 	s.MetricsURL = "http://" + p.addr(2)
@@ -128,11 +133,7 @@ func (s *Server) start(how start) error {
 
 func (s *Server) launch(how start) (run, error) {
 	if !s.set.embedded() {
-		bin, err := build(s.c.tb.Context(), s.set.version)
-		if err != nil {
-			return nil, err
-		}
-		return startProcess(bin, append(s.flags(how), how.args...), &s.log)
+		return startProcess(s.bin, append(s.flags(how), how.args...), &s.log)
 	}
 	if len(how.args) > 0 {
 		return nil, errors.New("an embedded server takes no flags")
@@ -145,7 +146,8 @@ func (s *Server) launch(how start) (run, error) {
 }
 
 // Stop ends the server as SIGTERM does, or closes an embedded one, and returns
-// when it is gone; a leader hands over first. A paused process is resumed for
+// when it is gone; a leader hands over first, and etcd gives its clients' open
+// streams seven seconds. A paused process is resumed for
 // it. If half a minute does not do, it is killed and the test fails. A server
 // that does not run is left alone.
 func (s *Server) Stop() {
@@ -165,8 +167,8 @@ func (s *Server) Stop() {
 }
 
 // Kill ends the server by SIGKILL and returns when it is gone. The closest
-// thing for an embedded server, and what is done there, is to stop raft without
-// handing over leadership and then to close it. A server that does not run is
+// thing for an embedded server, and what is done there, is to close the clients'
+// connections and stop raft without handing over leadership, then to close it. A server that does not run is
 // left alone.
 func (s *Server) Kill() {
 	if r := s.present(); running(r) {
@@ -215,11 +217,18 @@ func (s *Server) Wipe() {
 
 // UseVersion makes the next start one of another release, as an upgrade would,
 // or embedded with "". Flags and configuration given before are dropped, since
-// another release may not know them.
+// another release may not know them. It fails the test as [Binary] does.
 func (s *Server) UseVersion(version string) {
+	s.c.tb.Helper()
+	set := serverSettings{version: version}
+	bin, err := set.binary(s.c.tb.Context())
+	if err != nil {
+		s.c.tb.Fatal(err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set = serverSettings{version: version, fsync: s.set.fsync}
+	set.fsync = s.set.fsync
+	s.set, s.bin = set, bin
 }
 
 // Running says whether the server was started and has not ended.
@@ -281,7 +290,7 @@ func (s *Server) WaitServing(ctx context.Context) error {
 	go func() {
 		select {
 		case <-s.Exited():
-			cancel(errors.Join(errors.New("it exited"), s.Err()))
+			cancel(s.absence())
 		case <-ctx.Done():
 		}
 	}()
@@ -298,6 +307,14 @@ func (s *Server) WaitServing(ctx context.Context) error {
 		return fmt.Errorf("etcdtest: %s does not serve: %w", s.Name, err)
 	}
 	return nil
+}
+
+// absence says why a server that does not run does not.
+func (s *Server) absence() error {
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("it has ended: %w", err)
+	}
+	return errors.New("it does not run")
 }
 
 // dial makes a client of this server that tries again fast: gRPC waits a

@@ -23,6 +23,7 @@ func ended(t *testing.T, s *etcdtest.Server) {
 }
 
 func TestAServerStopsAndStartsAgainWithItsData(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		opts []etcdtest.Option
 		end  func(*etcdtest.Server)
@@ -34,6 +35,7 @@ func TestAServerStopsAndStartsAgainWithItsData(t *testing.T) {
 		"process, killed":   {[]etcdtest.Option{etcdtest.WithVersion(process)}, (*etcdtest.Server).Kill, 137},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cluster := etcdtest.Start(t, 1, tc.opts...)
 			s := cluster.Servers()[0]
 			_, err := cluster.Client().Put(t.Context(), "k", "before")
@@ -58,6 +60,7 @@ func TestAServerStopsAndStartsAgainWithItsData(t *testing.T) {
 }
 
 func TestAPausedProcessAcceptsAndDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(process))
 	s := cluster.Servers()[0]
 	s.Pause()
@@ -77,6 +80,7 @@ func TestAPausedProcessAcceptsAndDoesNotAnswer(t *testing.T) {
 }
 
 func TestAWrongFlagEndsTheStartAndTheNextIsWithoutIt(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(process))
 	s := cluster.Servers()[0]
 	s.Stop()
@@ -92,11 +96,13 @@ func TestAWrongFlagEndsTheStartAndTheNextIsWithoutIt(t *testing.T) {
 }
 
 func TestAnEmbeddedServerTakesNoFlags(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1)
 	assert.ErrorContains(t, cluster.NewServer("joiner").StartArgs("joiner=http://127.0.0.1:1", "--flag"), "no flags")
 }
 
 func TestAServerThatWasNeverStarted(t *testing.T) {
+	t.Parallel()
 	s := etcdtest.Start(t, 1).NewServer("joiner")
 	assert.False(t, s.Running())
 	assert.Equal(t, -1, s.ExitCode())
@@ -111,6 +117,7 @@ func TestAServerThatWasNeverStarted(t *testing.T) {
 // Etcd's own start of a joiner blocks while it asks the others, and its Close
 // while the joiner has no leader; neither may block a test.
 func TestAnEmbeddedJoinerThatCannotJoinStartsAndEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1)
 	s := cluster.NewServer("joiner")
 	require.NoError(t, s.Start(cluster.InitialCluster(s)+",joiner="+s.PeerURL), "it was never added")
@@ -128,6 +135,7 @@ func TestAnEmbeddedJoinerThatCannotJoinStartsAndEndsAtOnce(t *testing.T) {
 }
 
 func TestAServerComesBackAsAnotherVersion(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion("3.6.16"))
 	s := cluster.Servers()[0]
 	s.Stop()
@@ -138,4 +146,17 @@ func TestAServerComesBackAsAnotherVersion(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, process, status.Version)
 	assert.Equal(t, http.StatusOK, get(t, nil, s.MetricsURL+"/livez"))
+}
+
+func TestAnOpenWatchDoesNotHoldAKillUp(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1)
+	s := cluster.Servers()[0]
+	watch := cluster.ClientFor(s).Watch(t.Context(), "k")
+	_, err := cluster.Client().Put(t.Context(), "k", "v")
+	require.NoError(t, err)
+	<-watch
+	began := time.Now()
+	s.Kill()
+	assert.Less(t, time.Since(began), 5*time.Second, "etcd's own close takes seven")
 }

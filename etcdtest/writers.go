@@ -2,6 +2,7 @@ package etcdtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -73,7 +74,7 @@ func (c *Cluster) WritersEvery(n int, pause time.Duration) *Writers {
 	// Not the test's own context, which ends before its cleanups.
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &Writers{
-		c: c, ctx: ctx, prefix: fmt.Sprintf("etcdtest/writers/%d/", time.Now().UnixNano()),
+		c: c, ctx: ctx, prefix: "etcdtest/writers/" + rand.Text() + "/",
 		began: time.Now(), pause: pause,
 		stop: make(chan struct{}), done: make([][]Write, n),
 	}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWritersLoseNothingWhenALeaderIsKilled(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.WithVersion(process))
 	writers := cluster.WritersEvery(4, time.Millisecond)
 	time.Sleep(200 * time.Millisecond) // writes before, during and after
@@ -31,6 +32,7 @@ func TestWritersLoseNothingWhenALeaderIsKilled(t *testing.T) {
 }
 
 func TestALostWriteIsFound(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1)
 	writers := cluster.Writers(2)
 	time.Sleep(100 * time.Millisecond)
@@ -47,6 +49,7 @@ func TestALostWriteIsFound(t *testing.T) {
 }
 
 func TestPreload(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.Start(t, 1)
 	cli := cluster.Client()
 	cluster.PutSmall(1000)

@@ -68,6 +68,14 @@ func (f found) canonical() string {
 	return f.rows[0].name
 }
 
+// kind is the type of its value.
+func (f found) kind() valueKind {
+	if f.rows == nil {
+		return text
+	}
+	return f.rows[0].kind
+}
+
 // isGates reports whether this is --feature-gates, which holds many settings.
 func (f found) isGates() bool { return f.name == featureGates }
 
@@ -106,7 +114,7 @@ func (r *Reading) placeOne(f found, all []found) error {
 	switch {
 	case f.isGates():
 		return r.placeGates(f, all)
-	case f.value == "" && (f.rows == nil || f.rows[0].kind != boolean):
+	case f.value == "" && f.kind() != boolean:
 		r.unplaced(f.line, f.label, "is empty, which etcd takes for its default")
 		return nil
 	case f.rows == nil:

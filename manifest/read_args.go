@@ -99,7 +99,7 @@ func parseFlag(words []word, i int) (flagUse, error) {
 func (f flagUse) withNext(words []word) (flagUse, error) {
 	hasNext := f.at+1 < len(words)
 	switch {
-	case f.rows != nil && f.rows[0].kind == boolean:
+	case f.kind() == boolean:
 		f.value = "true"
 	case hasNext && (f.rows != nil || f.isGates() || !strings.HasPrefix(words[f.at+1].text, "-")):
 		f.value, f.separate = words[f.at+1].text, true

@@ -247,15 +247,50 @@ var table = []spelling{
 	was("watch-progress-notify-interval", "experimental-watch-progress-notify-interval", duration, "3.4.11+, 3.5+, 3.6"), // #12216
 }
 
-// choices are the values of settings that take no others; the server exits at
+// A choice is a value that a setting takes, and the versions that take it.
+type choice struct {
+	value string
+	in    version.Range
+}
+
+func oneOf(values ...string) []choice {
+	all := make([]choice, len(values))
+	for i, v := range values {
+		all[i] = choice{v, version.MustRange(ever)}
+	}
+	return all
+}
+
+func (c choice) only(in string) choice { return choice{c.value, version.MustRange(in)} }
+
+// choices are the settings that take certain values only; the server exits at
 // any other.
-var choices = map[string][]string{
-	"auto-compaction-mode":  {"periodic", "revision"},
-	"initial-cluster-state": {"new", "existing"},
-	"log-format":            {"json", "console"},
-	"log-level":             {"debug", "info", "warn", "error", "dpanic", "panic", "fatal"},
-	"tls-max-version":       {"TLS1.2", "TLS1.3"},
-	"tls-min-version":       {"TLS1.2", "TLS1.3"},
+var choices = map[string][]choice{
+	"auto-compaction-mode":  oneOf("periodic", "revision"),
+	"discovery-fallback":    {choice{value: "exit"}.only(ever), choice{value: "proxy"}.only("3.4 to 3.5")},
+	"initial-cluster-state": oneOf("new", "existing"),
+	"log-format":            oneOf("json", "console"),
+	"log-level":             oneOf("debug", "info", "warn", "error", "dpanic", "panic", "fatal"),
+	"logger":                {choice{value: "zap"}.only(ever), choice{value: "capnslog"}.only("3.4")},
+	"tls-max-version":       oneOf("TLS1.2", "TLS1.3"),
+	"tls-min-version":       oneOf("TLS1.2", "TLS1.3"),
+	"v2-deprecation": append(oneOf("write-only", "write-only-drop-data", "gone"),
+		choice{value: "not-yet"}.only("3.5"),
+		choice{value: "write-only-skip-check"}.only("3.5.35+, 3.6.16+, 3.7+")), // the patches it was seen in
+}
+
+// chosen is the choice that a value is; ok says whether there is one, or the
+// setting takes any.
+func chosen(name, value string) (c choice, ok bool) {
+	if choices[name] == nil {
+		return choice{value: value, in: version.MustRange(ever)}, true
+	}
+	for _, c := range choices[name] {
+		if c.value == value {
+			return c, true
+		}
+	}
+	return choice{}, false
 }
 
 // notSettings are flags that say how etcd is told, not what: with a config file

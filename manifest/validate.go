@@ -178,15 +178,4 @@ func (r *resolved) checkPairs(faults *Faults) {
 	if r.WALDir != "" && r.WALDir == r.DataDir {
 		faults.add("WALDir", "must not be DataDir")
 	}
-	if v := r.values["logger"]; v != "" && !r.table.IsZero() {
-		r.checkLogger(v, faults)
-	}
-}
-
-// checkLogger: capnslog is gone since 3.5.
-func (r *resolved) checkLogger(v string, faults *Faults) {
-	old := r.table.Minor() == 4
-	if v != "zap" && (!old || v != "capnslog") {
-		faults.add(settingField("logger"), "must be zap for etcd %s, not %q", r.Version, v)
-	}
 }

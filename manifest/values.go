@@ -20,8 +20,8 @@ func normalValue(name string, k valueKind, v string) (string, error) {
 	if err := plainText(v); err != nil {
 		return "", err
 	}
-	if allowed := choices[name]; allowed != nil && !slices.Contains(allowed, v) {
-		return "", fmt.Errorf("must be one of %s, not %q", strings.Join(allowed, ", "), v)
+	if _, ok := chosen(name, v); !ok {
+		return "", fmt.Errorf("must be one of %s, not %q", choiceList(name), v)
 	}
 	switch k {
 	case number:
@@ -142,4 +142,12 @@ func badURL(err error) error {
 		return fmt.Errorf("%q %s: %s", bad.URL, bad.Rule, bad.Detail)
 	}
 	return fmt.Errorf("%q %s", bad.URL, bad.Rule)
+}
+
+func choiceList(name string) string {
+	texts := make([]string, len(choices[name]))
+	for i, c := range choices[name] {
+		texts[i] = c.value
+	}
+	return strings.Join(texts, ", ")
 }

@@ -45,7 +45,9 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 // wait reports what is waited for when that changes, and every 30 s.
 func (r *run) wait(m Member, why error, pause backoff.BackOff) (verdict, error) {
 	changed := r.waiting == nil || kindOf(r.waiting) != kindOf(why)
-	r.waiting = why
+	if r.waiting = why; changed {
+		r.since = time.Now()
+	}
 	if changed || time.Since(r.nagged) >= 30*time.Second {
 		r.nagged = time.Now()
 		r.emit(r.waitEvent(m, why))

@@ -89,6 +89,7 @@ var (
 	ErrOtherName     = errors.New("our member runs under another name")
 	ErrBadURL        = errors.New("the server refuses the peer URL")
 	ErrURLTaken      = errors.New("another member has this peer URL")
+	ErrVoter         = errors.New("the member votes")
 	ErrOtherWay      = errors.New("this member was added by the other strategy")
 	ErrDataLost      = errors.New("the data of a started member is lost")
 	ErrDataDamaged   = errors.New("the data directory is damaged")
@@ -120,6 +121,7 @@ var hints = []struct {
 	{ErrNameTaken, "choose another name, remove the old member, or set Config.SameName to ReplaceIfDead"},
 	{ErrOtherName, "use that name, or remove the member first"},
 	{ErrURLTaken, "check the address that was given"},
+	{ErrVoter, "remove it by Remove if that is meant"},
 	{ErrOtherWay, "join with the strategy named, or remove the entry first"},
 	{ErrDataLost, "never start it under its old entry; remove the member, or set Config.Rejoin"},
 	{ErrDataDamaged, "look at the directory; move it aside to join as a new member"},

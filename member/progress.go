@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -11,11 +12,14 @@ type Phase string
 
 const (
 	NotStarted  Phase = "not started"                // nothing has ever answered on its peer port
-	Unreachable Phase = "not reachable"              // it answered before, or something accepts and stays silent
+	Unreachable Phase = "not reachable"              // it has run before, or something accepts and stays silent
 	NoContact   Phase = "no contact with the leader" // it answers, but can read nothing
 	CatchingUp  Phase = "catching up"                // it applies
 	InSync      Phase = "in sync"                    // it answered a linearizable read
 )
+
+// phases are in the order of getting somewhere.
+var phases = []Phase{NotStarted, Unreachable, NoContact, CatchingUp, InSync}
 
 // answers reports whether the process itself answered in this phase.
 func (p Phase) answers() bool { return p != NotStarted && p != Unreachable }
@@ -33,6 +37,7 @@ type Progress struct {
 	Still       time.Duration `json:"still"`                  // since anything moved
 	ReadError   string        `json:"readError,omitempty"`    // why the newest linearizable read through it failed
 	ReadAt      time.Time     `json:"readAt,omitzero"`        // when one last succeeded; zero: never
+	Pending     time.Duration `json:"pending,omitempty"`      // for how long one has been waiting for its answer
 	readable    bool
 }
 
@@ -67,6 +72,9 @@ func (p Progress) String() string {
 	if !p.ReadAt.IsZero() {
 		text += fmt.Sprintf(", last read through it answered %s ago", time.Since(p.ReadAt).Round(time.Millisecond))
 	}
+	if p.Pending > time.Second {
+		text += fmt.Sprintf(", a read through it has been pending for %s", p.Pending.Round(time.Millisecond))
+	}
 	if p.ReadError != "" {
 		text += ", the newest read failed: " + p.ReadError
 	}
@@ -75,17 +83,19 @@ func (p Progress) String() string {
 
 // evidence is all that one pass knows of the server being watched.
 type evidence struct {
-	now     time.Time
-	snap    Snapshot
-	member  Seen
-	read    answer[ReadAnswer]
-	metrics answer[Metrics]
+	now      time.Time
+	patience time.Duration // how long a request may be pending
+	snap     Snapshot
+	member   Seen
+	read     answer[ReadAnswer]
+	metrics  answer[Metrics]
 }
 
 // tracker turns one evidence after another into progress, and knows what moved.
 type tracker struct {
 	began, moved time.Time
 	last         Progress
+	best         int // the furthest phase so far: a crash loop goes nowhere
 	received     uint64
 	firstIndex   uint64
 	answered     bool // anything has ever answered
@@ -93,17 +103,19 @@ type tracker struct {
 
 func newTracker(now time.Time) *tracker { return &tracker{began: now, moved: now} }
 
-// observe is the stall clock. Movement is: another phase, more applied, a db of
-// another size, peer traffic received. A snapshot on its way moves neither
+// observe is the stall clock. Movement is: a phase never reached before, more
+// applied, a db of another size, peer traffic received. A snapshot on its way moves neither
 // index nor size (k3s #5070), so its traffic counts, and where no traffic can be
 // read, that it is under way.
 func (t *tracker) observe(e evidence) Progress {
 	p := t.read(e)
 	received := e.metrics.value.Received
-	if p.Phase != t.last.Phase || p.Index > t.last.Index || p.DBSize != t.last.DBSize ||
+	rank := slices.Index(phases, p.Phase)
+	if rank > t.best || p.Index > t.last.Index || p.DBSize != t.last.DBSize ||
 		received > t.received || p.Receiving && received == 0 {
 		t.moved = e.now
 	}
+	t.best = max(t.best, rank)
 	t.received = max(t.received, received)
 	p.Elapsed, p.Still = e.now.Sub(t.began), e.now.Sub(t.moved)
 	if t.firstIndex == 0 {
@@ -120,13 +132,16 @@ func (t *tracker) read(e evidence) Progress {
 	if e.read.err != nil {
 		p.ReadError = e.read.err.Error()
 	}
+	if !e.read.asked.IsZero() {
+		p.Pending = e.now.Sub(e.read.asked)
+	}
 	if leader, ok := e.snap.ByID(e.snap.Leader); ok {
 		p.LeaderDB = leader.Status.DBSize
 	}
 	if e.member.Liveness == Alive {
 		p.Index, p.DBSize, p.readable = e.member.Status.Applied, e.member.Status.DBSize, true
 	}
-	if e.metrics.live(time.Hour) {
+	if e.metrics.live(e.patience) {
 		m := e.metrics.value
 		p.Index, p.Receiving, p.readable = max(p.Index, m.Applied), m.Receiving, true
 	}
@@ -136,16 +151,16 @@ func (t *tracker) read(e evidence) Progress {
 
 func (t *tracker) phase(e evidence, p Progress) Phase {
 	var unready *Unready
-	answersNow := e.member.Liveness == Alive || e.metrics.live(time.Hour) || errors.As(e.read.err, &unready)
-	t.answered = t.answered || answersNow || !e.read.at.IsZero()
+	answersNow := e.member.Liveness == Alive || e.metrics.live(e.patience) || errors.As(e.read.err, &unready)
+	t.answered = t.answered || answersNow || !e.read.at.IsZero() || e.member.Started()
 	switch {
-	case e.read.live(time.Hour):
+	case e.read.live(e.patience):
 		return InSync
 	case answersNow && p.Index > t.last.Index && t.last.Index > 0, p.Receiving, p.Lag() > 0:
 		return CatchingUp
 	case answersNow:
 		return NoContact
-	case t.answered:
+	case t.answered, p.Pending > time.Second:
 		return Unreachable
 	}
 	return NotStarted

@@ -33,14 +33,14 @@ type run struct {
 	slotLimit int       // see Case
 	last      error     // the last real error of a server or a hook
 	waiting   error     // what is waited for; nil: nothing
+	since     time.Time // since when it is waited for
 	nagged    time.Time // when that was reported last
 	watch     *watch    // of the entry Start was called for
 	result    Result
 }
 
 func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
-	r := &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
-		faults: newFaults(), waits: newProportional()}
+	r := e.bareRun(peerURL)
 	if err := ctx.Err(); err != nil {
 		return nil, r.joinError(err)
 	}
@@ -50,6 +50,11 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 	}
 	r.looker = newLooker(ctx, e.client, e.config, r.urls, r.rouse)
 	return r, nil
+}
+
+func (e *Engine) bareRun(peerURL string) *run {
+	return &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
+		faults: newFaults(), waits: newProportional()}
 }
 
 func (r *run) close() {
@@ -98,7 +103,6 @@ var again = verdict{}
 
 // loop is the one retry loop. An error that a pass returns is final.
 func (r *run) loop(ctx context.Context) error {
-	since := time.Now()
 	for {
 		v, err := r.pass(ctx)
 		switch {
@@ -111,9 +115,8 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		if v.pause == nil {
 			r.waits.Reset()
-			since = time.Now()
 		}
-		if err := r.outwaited(time.Since(since)); err != nil {
+		if err := r.outwaited(); err != nil {
 			return err
 		}
 		if err := r.sleep(ctx, v.pause); err != nil {
@@ -148,7 +151,7 @@ func (r *run) contextEnded(err error) error {
 
 // outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
 // slot ends with the caller's context only: the holder moves, not we.
-func (r *run) outwaited(waited time.Duration) error {
+func (r *run) outwaited() error {
 	var stall *StallError
 	switch {
 	case r.waiting == nil || errors.Is(r.waiting, ErrSlotTaken):
@@ -158,7 +161,7 @@ func (r *run) outwaited(waited time.Duration) error {
 			return stall
 		}
 		return nil
-	case waited >= r.config.StallTimeout:
+	case time.Since(r.since) >= r.config.StallTimeout:
 		return r.waiting
 	}
 	return nil

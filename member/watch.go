@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +20,7 @@ type watch struct {
 	id      ID
 	client  Client
 	config  Config
-	target  Target
+	target  atomic.Pointer[Target] // client URLs appear when it publishes itself
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	reader  *probe[ReadAnswer]
@@ -35,12 +36,13 @@ type watch struct {
 func (r *run) newWatch(m Member) *watch {
 	ctx, cancel := context.WithCancel(r.looker.ctx)
 	now := time.Now()
-	w := &watch{id: m.ID, client: r.client, config: r.config, target: r.looker.target(m), cancel: cancel, tracker: newTracker(now), quiet: now}
-	target := w.target // the reader must not see it change
+	w := &watch{id: m.ID, client: r.client, config: r.config, cancel: cancel, tracker: newTracker(now), quiet: now}
+	target := r.looker.target(m)
+	w.target.Store(&target)
 	w.reader = newProbe(ctx, &w.wg, r.rouse, func(ctx context.Context) (ReadAnswer, error) {
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return w.read(bounded, target)
+		return w.read(bounded, *w.target.Load())
 	})
 	w.reader.ask()
 	if target.MetricsURL != "" {
@@ -64,7 +66,7 @@ func (w *watch) of(id ID) bool { return w != nil && w.id == id }
 
 // mayBeReady reports whether the pending read has answered, so that this pass
 // should look at everybody and ask for the proof.
-func (w *watch) mayBeReady() bool { return w != nil && w.reader.heard().live(patience) }
+func (w *watch) mayBeReady() bool { return w != nil && w.reader.heard().live(w.config.EndpointTimeout) }
 
 // read asks through the member itself, else the host that can.
 func (w *watch) read(ctx context.Context, t Target) (ReadAnswer, error) {
@@ -81,13 +83,13 @@ func (w *watch) read(ctx context.Context, t Target) (ReadAnswer, error) {
 
 // observe takes the evidence of one pass and asks for the next.
 func (w *watch) observe(s Snapshot, ours Seen) Progress {
-	e := evidence{now: time.Now(), snap: s, member: ours, read: w.reader.heard()}
-	w.target = ours.Target
+	e := evidence{now: time.Now(), patience: w.config.EndpointTimeout, snap: s, member: ours, read: w.reader.heard()}
+	w.target.Store(&ours.Target)
 	if w.metrics != nil {
 		e.metrics = w.metrics.heard()
 		w.metrics.ask()
 	}
-	if !e.read.live(patience) {
+	if !e.read.live(w.config.EndpointTimeout) {
 		w.reader.ask()
 	}
 	if s.Index != w.index {
@@ -102,7 +104,7 @@ func (w *watch) prove(ctx context.Context) *Proof {
 	asked := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, w.config.ReadWithin)
 	defer cancel()
-	answer, err := w.read(bounded, w.target)
+	answer, err := w.read(bounded, *w.target.Load())
 	if err != nil {
 		w.near = time.Time{}
 		w.reader.ask()
@@ -115,14 +117,14 @@ func (w *watch) prove(ctx context.Context) *Proof {
 	return &Proof{ReadAnswer: answer, At: now, Took: now.Sub(asked), Since: w.near}
 }
 
-// nudge commits one entry that keeps no state where a started server can neither
-// be read through nor serves, and the cluster is idle: on 3.6 and 3.7 it may then
-// stay silent for ever (E§2.5).
+// nudge commits one entry that keeps no state where a started server accepts what
+// it is asked and answers nothing, and the cluster is idle: on 3.6 and 3.7 it may
+// then stay silent for ever (E§2.5).
 func (r *run) nudge(ctx context.Context, c Case) {
 	w := r.watch
 	ours, found := c.Snapshot.ByURLs(r.urls)
 	if !found || !w.of(ours.ID) || !ours.Started() || ours.Liveness == Alive || c.Snapshot.NoQuorum ||
-		w.reader.heard().live(patience) || time.Since(w.quiet) < silence {
+		w.mayBeReady() || w.reader.heard().asked.IsZero() || time.Since(w.quiet) < silence {
 		return
 	}
 	w.quiet = time.Now()

@@ -121,14 +121,3 @@ func (a Ability) String() string {
 	}
 	return abilities[a].name
 }
-
-// EveryCan reports whether each of the versions has the ability; false if there
-// is none, or one is not known.
-func EveryCan(a Ability, vs ...Version) bool {
-	for _, v := range vs {
-		if !v.Can(a) {
-			return false
-		}
-	}
-	return len(vs) > 0
-}

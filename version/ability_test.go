@@ -59,11 +59,3 @@ func TestCan(t *testing.T) {
 		})
 	}
 }
-
-func TestEveryCan(t *testing.T) {
-	old, young := MustParse("3.4.0"), MustParse("3.6.0")
-	assert.True(t, EveryCan(Learners, old, young))
-	assert.False(t, EveryCan(MaxLearnersFlag, old, young))
-	assert.False(t, EveryCan(Learners, old, Version{}))
-	assert.False(t, EveryCan(Learners))
-}

@@ -95,7 +95,7 @@ func TestHazardsToWarnOf(t *testing.T) {
 		"the latest 3.7":        {"3.7.3", "3.7.3", nil},
 		"an alpha":              {"3.8.0-alpha.0", "3.8.0-alpha.0", nil},
 		"3.5 to 3.6":            {"3.5.35", "3.6.16", nil},
-		"3.6 to 3.7":            {"3.6.16", "3.7.3", []string{"no-repair-in-3.7"}},
+		"3.6 to 3.7":            {"3.6.16", "3.7.3", []string{"no-repair-in-3.7", "publish-panic-from-log"}},
 		"the last of 3.4":       {"3.4.45", "3.4.45", []string{"snapshot-not-durable"}},
 		"an unknown joiner":     {"3.5.35", "", nil},
 		"an old snapshot":       {"3.5.19", "3.5.23", []string{"promotion-not-saved", "unsaved-members-by-snapshot", "zombie-members", "stale-reads", "snapshot-not-durable"}},

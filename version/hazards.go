@@ -111,6 +111,16 @@ var hazards = []Hazard{
 		Issues: issues(19557, 20967),
 	},
 	{
+		// Run with 3.5.35 upgraded to 3.6.16 and a 3.7.3 joiner: panic at raft index 7
+		// and 67, none at 147 and later, where the leader sends a snapshot.
+		Name: "publish-panic-from-log", Severity: Warn, Together: true,
+		Servers: MustRange("3.6"), Joiner: MustRange("3.7+"),
+		What: "a leader upgraded from 3.5 that has written next to nothing since its start still sends the entries by which 3.5 members published themselves, " +
+			"and the joiner panics on them at each start: \"unmarshal should never fail\"",
+		Do:     "if it happens, write a few hundred entries, remove the joiner, wipe it and join again",
+		Issues: changeLog("3.7"),
+	},
+	{
 		Name: "lone-voter-cannot-promote", Severity: Warn,
 		Servers: MustRange("3.4 to 3.4.3"),
 		What:    "one voter alone refuses every promotion, for it counts the started members wrongly",

@@ -36,10 +36,11 @@ func Parse(text string) (Version, error) {
 	if err := check(text, numbers); err != nil {
 		return Version{}, err
 	}
-	for field, suffix := range map[string]*string{"pre-release": pre, "build metadata": meta} {
-		if suffix != nil && !identifiers(*suffix) {
-			return Version{}, &ParseError{text, field, "must be letters, digits and dashes between dots"}
-		}
+	switch {
+	case !identifiers(pre):
+		return Version{}, &ParseError{text, "pre-release", identifierRule}
+	case !identifiers(meta):
+		return Version{}, &ParseError{text, "build metadata", identifierRule}
 	}
 	v, err := semver.NewVersion(strings.TrimPrefix(text, "v"))
 	if err != nil {
@@ -98,9 +99,15 @@ func check(text, numbers string) error {
 	return nil
 }
 
-// identifiers reports whether s is semver's list of identifiers between dots.
-func identifiers(s string) bool {
-	for _, id := range strings.Split(s, ".") {
+const identifierRule = "must be letters, digits and dashes between dots"
+
+// identifiers reports whether a suffix, if it is there, is semver's list of
+// identifiers between dots.
+func identifiers(suffix *string) bool {
+	if suffix == nil {
+		return true
+	}
+	for _, id := range strings.Split(*suffix, ".") {
 		if id == "" || strings.ContainsFunc(id, notIdentifier) {
 			return false
 		}

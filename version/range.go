@@ -63,16 +63,6 @@ func (r Range) Has(v Version) bool {
 	return false
 }
 
-// HasAny reports whether any of the versions is in the range.
-func (r Range) HasAny(vs []Version) bool {
-	for _, v := range vs {
-		if r.Has(v) {
-			return true
-		}
-	}
-	return false
-}
-
 // IsZero reports whether the range is empty.
 func (r Range) IsZero() bool { return len(r.spans) == 0 }
 

@@ -72,13 +72,6 @@ func TestEmptyRange(t *testing.T) {
 	assert.False(t, Range{}.Has(MustParse("3.5.0")))
 }
 
-func TestRangeHasAny(t *testing.T) {
-	r := MustRange("3.5")
-	assert.True(t, r.HasAny([]Version{MustParse("3.4.0"), MustParse("3.5.0")}))
-	assert.False(t, r.HasAny([]Version{MustParse("3.4.0"), {}}))
-	assert.False(t, r.HasAny(nil))
-}
-
 func TestParseRangeRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":           "",

@@ -1,6 +1,6 @@
 // Package version knows what an etcd release can do. It is pure data and
-// functions: nothing here talks to a server, and no other package of this
-// module needs to name a version number.
+// functions: nothing here talks to a server. Other packages of this module name
+// no version numbers, but for manifest's table of settings, written in [Range].
 //
 //   - [Version] is a release; [Parse] reads what a server says of itself.
 //   - [Guard] decides, over everything one look has read, whether the cluster

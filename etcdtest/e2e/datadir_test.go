@@ -33,9 +33,24 @@ func eachDataDirVersion(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
+// startSynced starts a voter that syncs, as etcd does outside of tests: with
+// --unsafe-no-fsync 3.4 keeps its log in its own memory, and a kill loses it.
+func startSynced(t *testing.T, version string, opts ...etcdtest.Option) *etcdtest.Cluster {
+	t.Helper()
+	return etcdtest.Start(t, 1, append(opts, etcdtest.WithVersion(version), etcdtest.WithFsync())...)
+}
+
+// half a minute is more than any server here needs to serve.
+func half(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		cluster := startSynced(t, version)
 		voter := cluster.Servers()[0]
 		want := reportedBy(t, cluster)
 		assert.Equal(t, want, inspect(t, voter.Dir), "running")
@@ -48,7 +63,7 @@ func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
 		assert.Equal(t, want, inspect(t, zeroTail(t, voter.Dir)), "with a zeroed tail")
 
 		require.NoError(t, voter.Start(""))
-		require.NoError(t, voter.WaitServing(t.Context()))
+		require.NoError(t, voter.WaitServing(half(t)))
 		assert.Equal(t, want, inspect(t, voter.Dir), "restarted")
 	})
 }
@@ -59,7 +74,7 @@ func TestDataDirWithAPurgedLog(t *testing.T) {
 	for _, version := range []string{"3.4.13", "3.8.0-alpha.0"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version), etcdtest.WithArgs("--snapshot-count=100"))
+			cluster := startSynced(t, version, etcdtest.WithArgs("--snapshot-count=100"))
 			cluster.PutMiB(70)
 			voter := cluster.Servers()[0]
 			want := reportedBy(t, cluster)
@@ -79,7 +94,7 @@ func TestDataDirWithAPurgedLog(t *testing.T) {
 // and the member it becomes: never anything else.
 func TestDataDirOfAJoiner(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		cluster := startSynced(t, version)
 		joiner := cluster.NewServer("joiner")
 		assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "before the first start")
 
@@ -108,7 +123,7 @@ func TestDataDirOfAJoiner(t *testing.T) {
 			}
 		}
 		require.NoError(t, joiner.Start(""))
-		require.NoError(t, joiner.WaitServing(t.Context()))
+		require.NoError(t, joiner.WaitServing(half(t)))
 		assert.Equal(t, want, inspect(t, joiner.Dir), "serving")
 	})
 }
@@ -117,7 +132,7 @@ func TestDataDirOfAJoiner(t *testing.T) {
 // wherever the log was.
 func TestDataDirArchive(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		cluster := startSynced(t, version)
 		for _, walDir := range []string{"", filepath.Join(t.TempDir(), "wal")} {
 			joiner := cluster.NewServer("joiner", walArgs(walDir)...)
 			dir := manifest.DataDir{Dir: joiner.Dir, WALDir: walDir, Release: 10 * time.Millisecond}
@@ -145,12 +160,12 @@ func TestDataDirArchive(t *testing.T) {
 // or never serves at all.
 func TestDataWithoutItsLog(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		other := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		other := startSynced(t, version)
 		put(t, other.Client(), "foreign", 30)
 		source := other.Servers()[0]
 		source.Stop()
 
-		cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+		cluster := startSynced(t, version)
 		joiner := cluster.NewServer("joiner")
 		copyTree(t, filepath.Join(source.Dir, "member/snap"), filepath.Join(joiner.Dir, "member/snap"))
 		require.NoError(t, os.Mkdir(filepath.Join(joiner.Dir, "member/wal"), 0o700))
@@ -211,7 +226,7 @@ func joinAsLearner(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Ser
 	t.Helper()
 	id := cluster.AddLearner(joiner)
 	require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
-	require.NoError(t, joiner.WaitServing(t.Context()))
+	require.NoError(t, joiner.WaitServing(half(t)))
 	got := info(t, dir)
 	assert.Equal(t, member.ID(id), got.MemberID)
 	return got

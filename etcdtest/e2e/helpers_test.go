@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
@@ -89,4 +91,27 @@ func checkWrites(t *testing.T, w *etcdtest.Writers) etcdtest.WriteReport {
 	assert.Zero(t, report.Lost, "acknowledged writes are lost")
 	assert.NotZero(t, report.Acknowledged)
 	return report
+}
+
+// memberOf is the entry with the server's peer URL, nil if there is none.
+func memberOf(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server) *etcdserverpb.Member {
+	t.Helper()
+	list, err := c.Client().MemberList(within(t, 20*time.Second))
+	require.NoError(t, err)
+	for _, m := range list.Members {
+		if slices.Contains(m.PeerURLs, s.PeerURL) {
+			return m
+		}
+	}
+	return nil
+}
+
+func putOne(ctx context.Context, c *etcdtest.Cluster) error {
+	_, err := c.Client().Put(ctx, "e2e", time.Now().String())
+	return err
+}
+
+func takesWrites(t *testing.T, c *etcdtest.Cluster) {
+	t.Helper()
+	require.NoError(t, putOne(within(t, 20*time.Second), c), "the cluster takes no writes")
 }

@@ -37,7 +37,7 @@ import (
 const ClusterID member.ID = 0xc1
 
 const (
-	startIndex     = 10       // of the raft log of a new cluster
+	startIndex     = 10 // of the raft log of a new cluster
 	longAgo        = -1 * time.Hour
 	defaultVersion = "3.6.16" // of every server until SetVersion
 )
@@ -72,16 +72,16 @@ var _ member.Client = (*Cluster)(nil)
 
 // options are the settings of the cluster as a whole.
 type options struct {
-	version      version.Version // of servers that nobody gave another
-	limit        int             // --max-learners
-	lenient      bool            // --strict-reconfig-check=false
-	noPeerRead   bool
-	snapshotJoin bool
+	version         version.Version // of servers that nobody gave another
+	limit           int             // --max-learners
+	lenient         bool            // --strict-reconfig-check=false
+	noPeerRead      bool
+	snapshotJoin    bool
 	dropUncommitted bool
-	downgrading  bool
-	own          []string // endpoints of the caller's own client; nil: the voters'
-	routes       map[string]member.ID
-	alarms       []alarm
+	downgrading     bool
+	own             []string // endpoints of the caller's own client; nil: the voters'
+	routes          map[string]member.ID
+	alarms          []alarm
 }
 
 // node is one entry of the member list, with what the leader knows of it.
@@ -138,10 +138,10 @@ func (c *Cluster) found(urls []string) {
 // run has a server run as n that has all data and serves.
 func (c *Cluster) run(n *node) {
 	h := c.host(n.PeerURLs)
-	h.data = &data{id: n.ID, cluster: ClusterID, name: n.Name, log: c.last, applied: c.commit}
+	h.data = &data{id: n.ID, cluster: ClusterID, name: n.Name, progress: progress{log: c.last, applied: c.commit, bytes: entryBytes * c.last}}
 	h.exit = nil
 	h.proc = &process{
-		host: h, id: n.ID, started: c.now.Add(longAgo), linked: c.now.Add(longAgo),
+		host: h, id: n.ID, name: n.Name, started: c.now.Add(longAgo), linked: c.now.Add(longAgo),
 		goal: c.last, serving: true, published: true,
 	}
 }

@@ -1,0 +1,123 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/learner"
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// A million small keys are received long before they are applied. Etcd's own
+// test counts what was received.
+func TestALearnerThatHasNotAppliedItsDataStallsNobody(t *testing.T) {
+	const keys = 800_000
+	stall := func(t *testing.T, join func(*etcdtest.Cluster, *etcdtest.Server)) time.Duration {
+		c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
+		c.PutSmall(keys)
+		w := c.WritersEvery(2, 2*time.Millisecond)
+		time.Sleep(time.Second)
+		join(c, c.NewServer("second"))
+		time.Sleep(time.Second)
+		return checkWrites(t, w).LongestStall
+	}
+
+	var raw, gated time.Duration
+	t.Run("promoted at the first moment the server allows", func(t *testing.T) {
+		raw = stall(t, func(c *etcdtest.Cluster, s *etcdtest.Server) {
+			id := c.AddLearner(s)
+			require.NoError(t, s.Start(c.InitialCluster(s)))
+			c.Promote(id)
+			require.NoError(t, s.WaitServing(within(t, 2*time.Minute)))
+		})
+	})
+	t.Run("promoted through the gate", func(t *testing.T) {
+		gated = stall(t, func(c *etcdtest.Cluster, s *etcdtest.Server) {
+			_, err := joinLearner(t, within(t, 2*time.Minute), c, s)
+			require.NoError(t, err)
+		})
+	})
+	t.Logf("longest write stall: %s at the first moment, %s through the gate: %.2f of it", raw, gated, gated.Seconds()/raw.Seconds())
+	assert.Less(t, gated, raw/2, "the gate spares the clients too little")
+}
+
+func TestAJoinerBySnapshotVotesBeforeItServes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		version string
+		load    bool
+		opts    []etcdtest.Option
+	}{
+		"3.6, idle":             {version: "3.6.16"},
+		"3.6, under load, mTLS": {version: "3.6.16", load: true, opts: []etcdtest.Option{etcdtest.WithTLS()}},
+		"3.7, idle, mTLS":       {version: "3.7.3", opts: []etcdtest.Option{etcdtest.WithTLS()}},
+		"3.7, under load":       {version: "3.7.3", load: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, append(tc.opts, etcdtest.WithVersion(tc.version))...)
+			c.PutIndex(12_000)
+			s := c.NewServer("second")
+			if tc.load {
+				w := c.WritersEvery(2, 5*time.Millisecond)
+				defer checkWrites(t, w)
+			}
+			r, err := joinLearner(t, within(t, 2*time.Minute), c, s)
+			require.NoError(t, err)
+			t.Logf("promoted %s after its start, serving %s after", r.Promoted.Sub(r.Started), r.Serving.Sub(r.Started))
+			assert.False(t, r.Serving.Before(r.Promoted))
+			assert.False(t, memberOf(t, c, s).IsLearner)
+			require.NoError(t, s.WaitServing(within(t, 10*time.Second)), "it was reported as serving")
+		})
+	}
+}
+
+// Where the peer port may not be asked, nothing but the client port is left, and
+// on an idle cluster that may stay silent for ever.
+func TestTheNudgeFreesASilentPort(t *testing.T) {
+	for _, version := range []string{"3.6.16", "3.7.3"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
+			c.PutIndex(12_000)
+			s := c.NewServer("second")
+			events := &recorder{}
+			cfg := config(t, s)
+			log := cfg.Observe
+			cfg.Observe = func(e member.Event) { log(e); events.observe(e) }
+			client := member.NewClient(c.Client(), member.ClientConfig{SkipPeer: true})
+			j, err := learner.NewJoiner(client, s.Name, cfg)
+			require.NoError(t, err)
+			r, err := j.Join(within(t, 2*time.Minute), s.PeerURL)
+			require.NoError(t, err)
+			assert.False(t, r.Member.Learner)
+			t.Log("events:", events.kinds())
+		})
+	}
+}
+
+// A server that has published its name, and has no data: its peer link is cut
+// right after its start.
+func TestANameInTheListIsNotCaughtUp(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"), etcdtest.WithLinks())
+	c.PutMiB(64)
+	s := c.NewServer("slow")
+	c.Servers()[0].Link().Throttle(2 << 20)
+	s.Link().Throttle(2 << 20)
+	named := false
+	r, err := joinLearner(t, within(t, 3*time.Minute), c, s, func(cfg *member.Config) {
+		log := cfg.Observe
+		cfg.Observe = func(e member.Event) {
+			log(e)
+			if e.Kind == member.Progressed && e.Member.Started() && e.Progress.Phase != member.InSync {
+				named = true
+			}
+		}
+	})
+	require.NoError(t, err)
+	assert.True(t, named, "its name was never seen in the list before its data")
+	assert.Greater(t, r.Promoted.Sub(r.Started), 10*time.Second, "64 MiB at 2 MiB/s: it cannot have been caught up")
+}

@@ -1,0 +1,160 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// exitedHook tells how the server's process ended, and the end of its log: of a
+// wrong flag etcd says so before it prints its usage.
+func exitedHook(s *etcdtest.Server) func(context.Context) *member.ExitError {
+	return func(context.Context) *member.ExitError {
+		if code := s.ExitCode(); code >= 0 {
+			log := s.Log()
+			return &member.ExitError{Code: code, Output: log[max(0, len(log)-2000):]}
+		}
+		return nil
+	}
+}
+
+func TestAStartThatFailsIsToldApartAndUndone(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
+	broken := errors.New("no disk left for the manifest")
+	killed := func(s *etcdtest.Server, initial string) error {
+		defer s.Kill()
+		return s.Start(initial)
+	}
+	wrongFlag := func(s *etcdtest.Server, initial string) error {
+		return s.StartArgs(initial, "--no-such-flag")
+	}
+	said := map[string]string{}
+	for _, tc := range []struct {
+		name  string
+		start func(s *etcdtest.Server, initial string) error
+		tells bool // the host tells how the process ended
+		check func(*testing.T, *member.JoinError)
+	}{
+		{"the hook fails", func(*etcdtest.Server, string) error { return broken }, true, func(t *testing.T, e *member.JoinError) {
+			assert.ErrorIs(t, e, broken)
+			assert.NotErrorIs(t, e, member.ErrNotLive)
+			assert.Equal(t, member.StepStart, e.Step)
+			assert.Contains(t, e.Error(), "the start hook failed")
+		}},
+		{"the hook starts nothing", func(*etcdtest.Server, string) error { return nil }, true, phaseIs(member.NotStarted)},
+		{"the process dies at once", killed, true, exitedWith(137, "the server process ended with code 137")},
+		{"it refuses to start", func(s *etcdtest.Server, _ string) error { return s.Start("elsewhere=http://127.0.0.1:1") }, true,
+			exitedWith(1, "it refused to start")},
+		{"a wrong flag", wrongFlag, true, exitedWith(2, "-no-such-flag")},
+		{"it dies and nobody tells", killed, false, phaseIs(member.NotStarted)},
+		{"it is stopped at once", func(s *etcdtest.Server, initial string) error {
+			err := s.Start(initial)
+			waitListening(t, s)
+			s.Pause()
+			return err
+		}, false, phaseIs(member.Unreachable)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			before := entries(t, c.Client())
+			s := c.NewServer("failing")
+			_, err := joinLearner(t, within(t, time.Minute), c, s, func(cfg *member.Config) {
+				cfg.StallTimeout = 3 * time.Second
+				cfg.Start = func(_ context.Context, spec member.StartSpec) error { return tc.start(s, spec.InitialCluster) }
+				if tc.tells {
+					cfg.Exited = exitedHook(s)
+				}
+			})
+			var e *member.JoinError
+			require.ErrorAs(t, err, &e)
+			t.Log(e)
+			said[tc.name] = e.Err.Error()
+			tc.check(t, e)
+			assert.True(t, e.Changed)
+			assert.NotZero(t, e.MemberID)
+			assert.Contains(t, e.Undone, "the entry was removed")
+			assert.Equal(t, before, entries(t, c.Client()), "the entry is still there")
+			takesWrites(t, c)
+		})
+	}
+	assert.NotEqual(t, said["the hook starts nothing"], said["it is stopped at once"])
+
+	good := c.NewServer("good")
+	_, err := joinLearner(t, within(t, time.Minute), c, good)
+	require.NoError(t, err)
+	assert.Len(t, entries(t, c.Client()), 2)
+}
+
+func exitedWith(code int, says string) func(*testing.T, *member.JoinError) {
+	return func(t *testing.T, e *member.JoinError) {
+		t.Helper()
+		var exit *member.ExitError
+		require.ErrorAs(t, e, &exit)
+		assert.Equal(t, code, exit.Code)
+		assert.ErrorIs(t, e, member.ErrNotLive)
+		assert.NotEmpty(t, e.Hint)
+		assert.Contains(t, e.Error(), says)
+	}
+}
+
+func phaseIs(phase member.Phase) func(*testing.T, *member.JoinError) {
+	return func(t *testing.T, e *member.JoinError) {
+		t.Helper()
+		var stall *member.StallError
+		require.ErrorAs(t, e, &stall)
+		assert.Equal(t, phase, stall.Progress.Phase)
+		assert.ErrorIs(t, e, member.ErrStalled)
+		assert.ErrorIs(t, e, member.ErrNotLive)
+		assert.NotEmpty(t, e.Hint)
+		assert.Contains(t, e.Error(), string(phase))
+		assert.Equal(t, member.StepCatchUp, e.Step)
+	}
+}
+
+// waitListening waits until the kernel accepts connections for the peer port.
+func waitListening(t *testing.T, s *etcdtest.Server) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		conn, err := dialTCP(s.PeerURL)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}, 20*time.Second, time.Millisecond)
+}
+
+func TestAnEntryKeptAfterAFailedStartIsAdoptedByTheNextJoin(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
+	s := c.NewServer("kept")
+	keep := func(c *member.Config) { c.OnFailure = member.Keep }
+	_, err := joinLearner(t, within(t, time.Minute), c, s, keep, func(cfg *member.Config) {
+		cfg.Exited = exitedHook(s)
+		cfg.Start = func(_ context.Context, spec member.StartSpec) error {
+			return s.StartArgs(spec.InitialCluster, "--no-such-flag")
+		}
+	})
+	var e *member.JoinError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, e.MemberID.String(), member.ID(memberOf(t, c, s).ID).String())
+	assert.Empty(t, e.Undone)
+	assert.False(t, strings.Contains(e.Error(), "not changed"))
+	takesWrites(t, c)
+
+	r, err := joinLearner(t, within(t, time.Minute), c, s, func(cfg *member.Config) {
+		cfg.MayAdd = func(context.Context, member.Member) error { return errors.New("it was there already") }
+	})
+	require.NoError(t, err)
+	assert.Equal(t, e.MemberID, r.Member.ID)
+	assert.True(t, r.Added.IsZero())
+	assert.False(t, r.Promoted.IsZero())
+	assert.Len(t, entries(t, c.Client()), 2)
+}

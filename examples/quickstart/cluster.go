@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// shownErrors is how many of the errors that servers logged are shown.
+const shownErrors = 10
+
+// A cluster is some etcd servers inside this process.
+type cluster struct {
+	dir   string // has a data directory for each, and the log
+	log   *zap.Logger
+	nodes []*node // those that joined or tried to, in order
+}
+
+// startCluster starts a cluster of one member and waits until it serves.
+func startCluster(ctx context.Context, dir string, stderr io.Writer) (*cluster, error) {
+	log, err := quietLog(filepath.Join(dir, "errors.log"), stderr)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{dir: dir, log: log}
+	n, err := c.newNode()
+	if err != nil {
+		return nil, err
+	}
+	n.server = launch(n.config(n.name+"="+n.peerURL, embed.ClusterStateFlagNew))
+	if err := n.server.ready(ctx); err != nil {
+		c.close()
+		return nil, fmt.Errorf("start %s: %w", n.name, err)
+	}
+	return c, nil
+}
+
+// quietLog keeps the errors of etcd, which is talkative, in a file. What etcd
+// calls fatal it ends the process after; that goes to stderr, for the file is
+// left behind then and nobody would look there.
+func quietLog(path string, stderr io.Writer) (*zap.Logger, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	enc := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
+	return zap.New(zapcore.NewTee(
+		zapcore.NewCore(enc, zapcore.Lock(file), zapcore.ErrorLevel),
+		zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(stderr)), zapcore.FatalLevel),
+	)), nil
+}
+
+// errors are the last that the servers have logged.
+func (c *cluster) errors() string {
+	log, err := os.ReadFile(filepath.Join(c.dir, "errors.log"))
+	if err != nil {
+		return ""
+	}
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-1-shownErrors):], nil))
+}
+
+// dial makes a client that logs nothing.
+func (c *cluster) dial(clientURL string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: []string{clientURL}, Logger: zap.NewNop()})
+}
+
+// close ends all servers at once.
+func (c *cluster) close() {
+	var wg sync.WaitGroup
+	for _, n := range c.nodes {
+		wg.Go(func() { _ = n.Stop(context.Background()) })
+	}
+	wg.Wait()
+}
+
+// A node is the place of one server: its name, its URLs, its directory. Its
+// methods Start, Stop and Exited are the hooks of a join.
+type node struct {
+	name, peerURL, clientURL string
+	cluster                  *cluster
+
+	mu     sync.Mutex
+	server *server   // nil before the first start
+	id     member.ID // that it was started as
+}
+
+// newNode makes the next node. It does not run, and the cluster does not know it.
+func (c *cluster) newNode() (*node, error) {
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{
+		name:      fmt.Sprintf("member-%d", len(c.nodes)+1),
+		peerURL:   fmt.Sprintf("http://127.0.0.1:%d", ports[0]),
+		clientURL: fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
+		cluster:   c,
+	}
+	c.nodes = append(c.nodes, n)
+	return n, nil
+}
+
+// Start starts the server as the member that the library has added. A call for
+// the member that runs does nothing; another member gets a directory of its own,
+// for no member can run on the data of another.
+func (n *node) Start(_ context.Context, spec member.StartSpec) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server != nil && !n.server.ended() && n.id == spec.MemberID {
+		return nil
+	}
+	n.server.stop()
+	n.id = spec.MemberID
+	n.server = launch(n.config(spec.InitialCluster, embed.ClusterStateFlagExisting))
+	return nil
+}
+
+// Stop ends the server and returns when it is gone.
+func (n *node) Stop(context.Context) error {
+	n.running().stop()
+	return nil
+}
+
+// Exited says how the server ended, nil while it runs.
+func (n *node) Exited(context.Context) *member.ExitError {
+	s := n.running()
+	switch {
+	case s == nil || !s.ended():
+		return nil
+	case s.err != nil:
+		return &member.ExitError{Code: 1, Output: s.err.Error()}
+	}
+	return &member.ExitError{}
+}
+
+func (n *node) running() *server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server
+}
+
+// config says to the embedded server what flags say to an etcd process.
+func (n *node) config(initialCluster, state string) *embed.Config {
+	cfg := embed.NewConfig()
+	cfg.Name, cfg.Dir = n.name, n.dataDir()
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = urls(n.peerURL), urls(n.peerURL)
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = urls(n.clientURL), urls(n.clientURL)
+	cfg.InitialCluster, cfg.ClusterState = initialCluster, state
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(n.cluster.log)
+	cfg.QuotaBackendBytes = 8 << 30
+	// Only the loss of this machine could lose what is not synced, and all data
+	// goes with the program anyway. A real member syncs.
+	cfg.UnsafeNoFsync = true
+	return cfg
+}
+
+// dataDir is one for each member that the node has ever been.
+func (n *node) dataDir() string { return filepath.Join(n.cluster.dir, n.name+"-"+n.id.String()) }
+
+func urls(raw string) []url.URL {
+	u, err := url.Parse(raw)
+	if err != nil {
+		panic(err) // we made it ourselves
+	}
+	return []url.URL{*u}
+}
+
+// index is what the server has applied, 0 before it runs.
+func (n *node) index() uint64 {
+	if etcd := n.running().listening(); etcd != nil {
+		return etcd.Server.AppliedIndex()
+	}
+	return 0
+}
+
+// dbBytes is how much of the database is on the node's disk: while a snapshot
+// arrives it is in a file of its own beside an empty one.
+func (n *node) dbBytes() int64 {
+	n.mu.Lock()
+	files, _ := filepath.Glob(filepath.Join(n.dataDir(), "member", "snap", "*"))
+	n.mu.Unlock()
+	var most int64
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil { // else it was renamed meanwhile
+			most = max(most, info.Size())
+		}
+	}
+	return most
+}
+
+// A server is one run of an embedded etcd. A nil server has never run.
+type server struct {
+	etcd    atomic.Pointer[embed.Etcd] // nil until it listens, and after it ended
+	serving chan struct{}              // closed when it takes requests
+	quit    chan struct{}
+	once    sync.Once
+	done    chan struct{}
+	err     error // set before done is closed
+}
+
+// launch returns at once: a joiner first asks the others for the member list,
+// ten seconds for each that hangs.
+func launch(cfg *embed.Config) *server {
+	s := &server{serving: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.err = s.run(cfg)
+	}()
+	return s
+}
+
+func (s *server) run(cfg *embed.Config) error {
+	etcd, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	s.etcd.Store(etcd)
+	err = s.await(etcd)
+	s.etcd.Store(nil)
+	// Close alone would hand over leadership and wait for a client port that is
+	// silent still. Here nobody is left who minds.
+	etcd.Server.HardStop()
+	etcd.Close()
+	return err
+}
+
+// await returns when the server ends or is to end.
+func (s *server) await(etcd *embed.Etcd) error {
+	ready := etcd.Server.ReadyNotify()
+	for {
+		select {
+		case <-ready:
+			close(s.serving)
+			ready = nil
+		case <-s.quit:
+			return nil
+		case <-etcd.Server.StopNotify(): // its member was removed
+			return nil
+		case err := <-etcd.Err():
+			return err
+		}
+	}
+}
+
+// ready waits until the server takes requests.
+func (s *server) ready(ctx context.Context) error {
+	select {
+	case <-s.serving:
+		return nil
+	case <-s.done:
+		return errors.Join(errors.New("it ended"), s.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// listening is the server while it runs, else nil.
+func (s *server) listening() *embed.Etcd {
+	if s == nil {
+		return nil
+	}
+	return s.etcd.Load()
+}
+
+func (s *server) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the server and returns when it is gone.
+func (s *server) stop() {
+	if s != nil {
+		s.once.Do(func() { close(s.quit) })
+		<-s.done
+	}
+}
+
+// freePorts finds n free ports below the range in which the kernel picks ports
+// for outgoing connections, for a port is closed between the search and the
+// server's start, and nobody's dial may take it meanwhile.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		if tries == 1000 {
+			return nil, errors.New("no free port on 127.0.0.1")
+		}
+		port := 20000 + rand.IntN(10000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // only after all are found: each is found once
+		ports = append(ports, port)
+	}
+	return ports, nil
+}

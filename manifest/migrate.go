@@ -1,0 +1,260 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Migration is where [Migrate] goes.
+type Migration struct {
+	// To is the etcd that will run, from 3.4.0 to 3.8.0-alpha.0. Required.
+	To version.Version
+	// Image replaces a static pod's image. Empty leaves it: the old etcd would
+	// then be started with the new one's flags.
+	Image string
+}
+
+// A Change is one setting that [Migrate] changed, and why.
+type Change struct {
+	Setting string // canonical
+	From    string // as it was in the file, "--experimental-initial-corrupt-check=true"
+	To      string // as it is now, "" if it is gone
+	Why     string
+	// Lost says that etcd will behave differently: the setting is gone, and its
+	// value was not what etcd does without it.
+	Lost bool
+}
+
+// Migrate rewrites a file for another version of etcd: former names become those
+// the version takes, gates become flags or flags gates, what it does not have is
+// dropped, and everything else stays byte for byte, as with [Edit]. It works in
+// both directions. Settings nobody here knows stay and are listed as unchanged
+// (From equals To), for the version may refuse them. Probes stay: an older
+// version's are answered by a newer one.
+//
+// An empty list means that the file is right as it is, and is returned as it is.
+// The file's name is for errors only. Every error is a [*SourceError].
+func Migrate(form Form, file string, data []byte, m Migration) ([]byte, []Change, error) {
+	if m.To.Compare(oldest) < 0 || m.To.Compare(newest) > 0 {
+		f := fault(0, "must be migrated to an etcd from %s to %s, not %s", oldest, newest, m.To)
+		f.Err = ErrUnknownVersion
+		return nil, nil, inFile(f, file)
+	}
+	out, changes, err := migrate(form, data, m)
+	if err != nil {
+		return nil, nil, inFile(err, file)
+	}
+	return out, changes, nil
+}
+
+func migrate(form Form, data []byte, m Migration) ([]byte, []Change, error) {
+	e, err := openEditor(form, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &migrator{editor: e, to: m.To, gates: gateSet{editor: e}}
+	if err := g.run(); err != nil {
+		return nil, nil, err
+	}
+	if err := g.image(m.Image); err != nil {
+		return nil, nil, err
+	}
+	out, err := e.result()
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, g.changes, nil
+}
+
+// A migrator goes through the settings of one file.
+type migrator struct {
+	editor
+	to      version.Version
+	gates   gateSet
+	spare   []int // settings that became gates: one of them makes room for the flag
+	changes []Change
+}
+
+func (m *migrator) run() error {
+	if err := m.gates.load(); err != nil {
+		return err
+	}
+	if err := m.oldGates(); err != nil {
+		return err
+	}
+	for i, f := range m.settings() {
+		if f.isGates() {
+			continue
+		}
+		if err := m.one(i, f); err != nil {
+			return err
+		}
+	}
+	return m.writeGates()
+}
+
+// one decides about one setting.
+func (m *migrator) one(i int, f found) error {
+	if f.rows == nil {
+		m.note(f, f.name, written(f, f.value), "no table here knows it: see whether etcd "+m.to.String()+" does", false)
+		return nil
+	}
+	to, ok := m.spell(f.canonical(), m.to)
+	switch {
+	case !ok:
+		return m.drop(i, f)
+	case to.gate != "":
+		return m.toGate(i, f, to)
+	}
+	if c, known := chosen(f.canonical(), f.value); known && !c.in.Has(m.to) {
+		return m.oldValue(i, f, c)
+	}
+	if written(f, "") == m.writtenAs(to, f, "") {
+		return nil
+	}
+	m.note(f, f.canonical(), m.writtenAs(to, f, f.value), "etcd "+m.to.String()+" has it under this name", false)
+	return m.rename(i, to, f.value)
+}
+
+// oldValue replaces or drops a setting whose value the version does not take.
+func (m *migrator) oldValue(i int, f found, c choice) error {
+	why := "etcd " + m.to.String() + " does not take this value, which is for " + c.in.String()
+	if f.canonical() == "logger" {
+		m.note(f, "logger", written(f, "zap"), why, false)
+		return m.replace(i, "zap")
+	}
+	m.note(f, f.canonical(), "", why, true)
+	return m.remove(i)
+}
+
+// withoutIt is what etcd does where a dropped setting is not there.
+var withoutIt = map[string]string{
+	"debug": "false", "enable-v2": "false", "proxy": "off", "max-learners": "1",
+	"next-cluster-version-compatible": "false", "fast-lease-keep-alive": "false", "priority-request": "false",
+	"log-format": "json", "discovery": "", "discovery-fallback": "", "discovery-proxy": "",
+}
+
+// drop takes a setting out that the version does not have.
+func (m *migrator) drop(i int, f found) error {
+	if f.canonical() == "debug" && f.value == "true" && !m.hasSetting("log-level") {
+		to := byName["log-level"][0]
+		m.note(f, "debug", m.writtenAs(to, f, "debug"), "debug was removed in 3.5.0, log-level says the same", false)
+		return m.rename(i, to, "debug")
+	}
+	usual, known := withoutIt[f.canonical()]
+	lost := !known || usual != f.value && usual != ""
+	m.note(f, f.canonical(), "", "etcd "+m.to.String()+" has no such setting here: there is "+history(f.canonical()), lost)
+	return m.remove(i)
+}
+
+func (m *migrator) hasSetting(name string) bool {
+	return slices.ContainsFunc(m.settings(), func(f found) bool { return f.canonical() == name })
+}
+
+// toGate moves a flag into --feature-gates.
+func (m *migrator) toGate(i int, f found, to spelling) error {
+	value, err := normalBool(f.value)
+	if err != nil {
+		return fault(f.line, "%s %v", f.label, err)
+	}
+	m.note(f, f.canonical(), "--feature-gates="+to.gate+"="+value, "since 3.6.0 it is a feature gate", false)
+	m.spare = append(m.spare, i)
+	return m.gates.set(to.gate, value)
+}
+
+// oldGates turns gates the version does not have into what it has.
+func (m *migrator) oldGates() error {
+	if m.gates.at < 0 {
+		return nil
+	}
+	f := m.settings()[m.gates.at]
+	var kept []gateValue
+	for _, g := range m.gates.gates {
+		rows := byGate[g.name]
+		if rows == nil {
+			m.note(f, g.name, "--feature-gates="+g.name+"="+g.value, "no table here knows this gate: see whether etcd "+m.to.String()+" does", false)
+			kept = append(kept, g)
+			continue
+		}
+		to, ok := m.spell(rows[0].name, m.to)
+		switch {
+		case ok && to.gate != "":
+			kept = append(kept, g)
+			continue
+		case ok:
+			m.noteGate(g, "--"+to.flag+"="+g.value, "before 3.6.0 there were no gates", false)
+			if err := m.insert(to, g.value); err != nil {
+				return err
+			}
+		default:
+			usual, known := withoutIt[rows[0].name]
+			m.noteGate(g, "", "etcd "+m.to.String()+" has no such gate: there is "+history(rows[0].name), !known || usual != g.value)
+		}
+		m.gates.changed = true
+	}
+	m.gates.gates = kept
+	return nil
+}
+
+// writeGates puts --feature-gates in, in the place of the first setting that
+// became one, or takes it out where none is left.
+func (m *migrator) writeGates() error {
+	spare := m.spare
+	if m.gates.changed && m.gates.at < 0 && len(spare) > 0 {
+		if err := m.rename(spare[0], gatesFlag, m.gates.text()); err != nil {
+			return err
+		}
+		m.gates.changed = false
+		spare = spare[1:]
+	}
+	for _, i := range spare {
+		if err := m.remove(i); err != nil {
+			return err
+		}
+	}
+	if m.gates.changed && len(m.gates.gates) == 0 {
+		return m.remove(m.gates.at)
+	}
+	return m.gates.write()
+}
+
+func (m *migrator) image(image string) error {
+	pod, ok := m.editor.(*podEdit)
+	if !ok || image == "" {
+		return nil
+	}
+	old := scalar(child(pod.scan.container, "image"))
+	if old != image {
+		m.changes = append(m.changes, Change{"image", old, image, "the etcd that will run", false})
+	}
+	return pod.setImage(image)
+}
+
+func (m *migrator) note(f found, setting, to, why string, lost bool) {
+	m.changes = append(m.changes, Change{setting, written(f, f.value), to, why, lost})
+}
+
+func (m *migrator) noteGate(g gateValue, to, why string, lost bool) {
+	m.changes = append(m.changes, Change{byGate[g.name][0].name, "--feature-gates=" + g.name + "=" + g.value, to, why, lost})
+}
+
+// written is a setting as the file has it, for people.
+func written(f found, value string) string {
+	if key, ok := strings.CutPrefix(f.label, "key "); ok {
+		return key + ": " + value
+	}
+	return f.label + "=" + value
+}
+
+// writtenAs is a setting as it will be.
+func (m *migrator) writtenAs(s spelling, f found, value string) string {
+	if strings.HasPrefix(f.label, "key ") {
+		return s.key + ": " + value
+	}
+	if strings.HasPrefix(f.label, "ETCD_") {
+		return variable(s.flag) + "=" + value
+	}
+	return "--" + s.flag + "=" + value
+}

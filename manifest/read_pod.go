@@ -1,0 +1,268 @@
+package manifest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+func readPod(data []byte) (Reading, error) {
+	p, err := scanPod(data)
+	if err != nil {
+		return Reading{}, err
+	}
+	var r Reading
+	if err := r.place(p.found()); err != nil {
+		return Reading{}, err
+	}
+	for _, f := range p.loose {
+		r.unplaced(f.line, f.label, "depends on the container's environment: %s", orElse(f.value, "not a plain value"))
+	}
+	p.placePod(&r.Spec)
+	p.lost(&r)
+	return r, nil
+}
+
+// placePod fills in Spec.Pod and, from the image's tag, the version.
+func (p *podScan) placePod(s *Spec) {
+	meta, spec := child(p.root, "metadata"), child(p.root, "spec")
+	s.Pod = Pod{
+		Image:           scalar(child(p.container, "image")),
+		ImagePullPolicy: notDefault(scalar(child(p.container, "imagePullPolicy")), "IfNotPresent"),
+		Name:            notDefault(scalar(child(meta, "name")), podName),
+		Namespace:       notDefault(scalar(child(meta, "namespace")), podNamespace),
+		Labels:          stringsOf(child(meta, "labels"), "component", "tier"),
+		Annotations:     stringsOf(child(meta, "annotations"), p.ownAnnotation(s)),
+		PriorityClass:   notDefault(scalar(child(spec, "priorityClassName")), nodeCritical),
+		Requests:        stringsOf(child(child(p.container, "resources"), "requests")),
+		Limits:          stringsOf(child(child(p.container, "resources"), "limits")),
+	}
+	s.Version = imageVersion(s.Pod.Image)
+	if p.program > 0 {
+		s.Pod.Program = notDefault(p.words[0].text, "etcd")
+	}
+	p.placeResources(s)
+	p.placePriority(s, child(spec, "priority"))
+	p.placeEnv(s)
+	p.placeVolumes(s, spec)
+	p.placeStartup(s)
+}
+
+// ownAnnotation is the annotation that a Spec makes by itself, if it is that.
+func (p *podScan) ownAnnotation(s *Spec) string {
+	given := scalar(child(child(child(p.root, "metadata"), "annotations"), clientURLsKey))
+	return only(given == strings.Join(s.AdvertiseClientURLs, ","), clientURLsKey)
+}
+
+func notDefault(v, def string) string { return only(v != def, v) }
+
+// stringsOf is a mapping of texts, nil if it is empty. Keys given after it are
+// left out.
+func stringsOf(n *yaml.Node, without ...string) map[string]string {
+	var m map[string]string
+	n = followed(n)
+	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, followed(n.Content[i+1])
+		if value.Kind != yaml.ScalarNode || contains(without, key) {
+			continue
+		}
+		if m == nil {
+			m = map[string]string{}
+		}
+		m[key] = value.Value
+	}
+	return m
+}
+
+// placeResources keeps nil for the default and an empty map for none.
+func (p *podScan) placeResources(s *Spec) {
+	switch r := s.Pod.Requests; {
+	case r == nil:
+		s.Pod.Requests = map[string]string{}
+	case len(r) == 2 && r["cpu"] == "100m" && r["memory"] == "100Mi":
+		s.Pod.Requests = nil
+	}
+}
+
+func (p *podScan) placePriority(s *Spec, n *yaml.Node) {
+	number, err := strconv.Atoi(scalar(n))
+	if err == nil && (s.Pod.PriorityClass != "" || number != nodeCriticalNumber) {
+		s.Pod.Priority = &number
+	}
+}
+
+// placeEnv takes the variables that are the pod's own.
+func (p *podScan) placeEnv(s *Spec) {
+	for _, item := range items(child(p.container, "env")) {
+		name, value := scalar(child(item, "name")), child(item, "value")
+		if value != nil && !strings.HasPrefix(name, "ETCD_") {
+			s.Pod.Env = append(s.Pod.Env, EnvVar{name, scalar(value)})
+		}
+	}
+}
+
+// placeVolumes takes the mounts of host paths that are not there by default.
+func (p *podScan) placeVolumes(s *Spec, spec *yaml.Node) {
+	host := map[string]*yaml.Node{}
+	for _, v := range items(child(spec, "volumes")) {
+		if source := child(v, "hostPath"); source != nil {
+			host[scalar(child(v, "name"))] = source
+		}
+	}
+	r, _ := s.resolve()
+	byDefault := r.allVolumes()
+	for _, m := range items(child(p.container, "volumeMounts")) {
+		name := scalar(child(m, "name"))
+		source := host[name]
+		if source == nil {
+			continue
+		}
+		v := volumeOf(name, source, m)
+		if !contains(byDefault, v) {
+			s.Pod.Volumes = append(s.Pod.Volumes, v)
+		}
+	}
+}
+
+func volumeOf(name string, source, mount *yaml.Node) Volume {
+	v := Volume{
+		Name:     name,
+		HostPath: scalar(child(source, "path")),
+		Type:     notDefault(scalar(child(source, "type")), "DirectoryOrCreate"),
+		ReadOnly: scalar(child(mount, "readOnly")) == "true",
+	}
+	v.MountPath = notDefault(scalar(child(mount, "mountPath")), v.HostPath)
+	return v
+}
+
+// placeStartup takes over how long a start may take.
+func (p *podScan) placeStartup(s *Spec) {
+	probe := child(p.container, "startupProbe")
+	failures, err := strconv.Atoi(scalar(child(probe, "failureThreshold")))
+	period, err2 := strconv.Atoi(scalar(child(probe, "periodSeconds")))
+	if err == nil && err2 == nil && period == probePeriod && failures*period != defaultStartupSeconds {
+		s.Pod.StartupSeconds = failures * period
+	}
+}
+
+// lost notes what rendering the Spec would not write: the difference between the
+// file and the pod that the Spec renders, settings apart.
+func (p *podScan) lost(r *Reading) {
+	resolved, _ := r.Spec.resolve()
+	p.compare(r, "", p.root, podTree(&resolved))
+	for _, doc := range p.more {
+		r.unplaced(doc.Line, "a further document", "is not read by the kubelet, which takes the first")
+	}
+}
+
+// compare walks the file beside the rendered tree.
+func (p *podScan) compare(r *Reading, where string, n *yaml.Node, tree any) {
+	n = followed(n)
+	switch t := tree.(type) {
+	case yamlMap:
+		p.compareMap(r, where, n, t)
+	case yamlSeq:
+		p.compareSeq(r, where, n, t)
+	default:
+		if scalar(n) != plainValue(t) || n.Kind != yaml.ScalarNode {
+			r.unplaced(n.Line, where, "would be %s", plainValue(t))
+		}
+	}
+}
+
+func (p *podScan) compareMap(r *Reading, where string, n *yaml.Node, t yamlMap) {
+	if n.Kind != yaml.MappingNode {
+		r.unplaced(n.Line, where, "is %s, not a mapping", describe(n))
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		path := strings.TrimPrefix(where+"."+key.Value, ".")
+		if n == followed(p.container) && contains([]string{"command", "args", "env"}, key.Value) {
+			p.compareEnv(r, path, value)
+			continue
+		}
+		expected := t.get(key.Value)
+		if expected == nil {
+			if !emptyNode(value) {
+				r.unplaced(key.Line, path, "has no place in a Spec")
+			}
+			continue
+		}
+		p.compare(r, path, value, expected)
+	}
+}
+
+// compareEnv finds the variables without a plain value; words are settings.
+func (p *podScan) compareEnv(r *Reading, where string, env *yaml.Node) {
+	for i, item := range items(env) {
+		name := scalar(child(item, "name"))
+		known := foundVariable(name, "", 0)
+		switch {
+		case name == "" || known.rows != nil || known.isGates():
+		case child(item, "value") == nil || strings.HasPrefix(name, "ETCD_"):
+			r.unplaced(item.Line, fmt.Sprintf("%s[%d] (%s)", where, i, name), "has no place in a Spec")
+		}
+	}
+}
+
+// compareSeq matches elements by name where they have one.
+func (p *podScan) compareSeq(r *Reading, where string, n *yaml.Node, t yamlSeq) {
+	if n.Kind != yaml.SequenceNode {
+		r.unplaced(n.Line, where, "is %s, not a list", describe(n))
+		return
+	}
+	for i, item := range n.Content {
+		path := fmt.Sprintf("%s[%d]", where, i)
+		expected := matching(item, t, p.container)
+		if expected == nil {
+			r.unplaced(item.Line, path, "has no place in a Spec")
+			continue
+		}
+		p.compare(r, path, item, expected)
+	}
+}
+
+// matching is the rendered element for one of the file.
+func matching(item *yaml.Node, t yamlSeq, container *yaml.Node) any {
+	for _, candidate := range t {
+		m, ok := candidate.(yamlMap)
+		if !ok {
+			continue
+		}
+		isContainer := m.get("command") != nil
+		if isContainer && item == container {
+			return m
+		}
+		if !isContainer && scalar(child(item, "name")) == m.get("name") &&
+			(m.get("mountPath") == nil || m.get("mountPath") == scalar(child(item, "mountPath"))) {
+			return m
+		}
+	}
+	return nil
+}
+
+// emptyNode is a value that says nothing, as kubeadm's "status: {}".
+func emptyNode(n *yaml.Node) bool {
+	n = followed(n)
+	return n.Tag == "!!null" || n.Kind != yaml.ScalarNode && len(n.Content) == 0
+}
+
+// plainValue is a scalar of the tree as text.
+func plainValue(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return yamlScalar(v)
+}
+
+func contains[T comparable](list []T, v T) bool {
+	for _, w := range list {
+		if w == v {
+			return true
+		}
+	}
+	return false
+}

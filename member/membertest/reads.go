@@ -1,0 +1,338 @@
+package membertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// errLearner is a learner's refusal, as the client shows it.
+var errLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
+
+// List implements [member.Client].
+func (c *Cluster) List(ctx context.Context, from ...member.Target) (member.List, error) {
+	call := Call{Op: OpList}
+	if len(from) > 0 {
+		call.At = from[0].ID
+	}
+	return do(c, ctx, call, func(r *record, f Fault) asking[member.List] {
+		barriers := map[*process]*barrier{}
+		return func(w *wait) (member.List, error) {
+			return onClient(c, c.endpoints(from...), func(p *process) (member.List, error) {
+				r.Reached = true
+				if f.Stale {
+					return c.staleList(p), nil
+				}
+				return c.listThrough(p, barriers, w)
+			})
+		}
+	})
+}
+
+func (c *Cluster) listThrough(p *process, barriers map[*process]*barrier, w *wait) (member.List, error) {
+	b := barriers[p]
+	if b == nil {
+		if err := c.intercept(p); err != nil {
+			return member.List{}, err
+		}
+		b = c.newBarrier(p)
+		barriers[p] = b
+	}
+	if err := b.pass(w); err != nil {
+		return member.List{}, err
+	}
+	return c.listOf(p), nil
+}
+
+// intercept is what every call that requires a leader meets first (E§1.2).
+func (c *Cluster) intercept(p *process) error {
+	switch {
+	case c.isLearner(p):
+		return errLearner
+	case p.leader == 0:
+		return rpctypes.ErrNoLeader
+	}
+	return nil
+}
+
+// isLearner reports whether p finds itself a learner in its own list.
+func (c *Cluster) isLearner(p *process) bool {
+	for _, m := range c.viewOf(p) {
+		if m.ID == p.id {
+			return m.Learner
+		}
+	}
+	return false
+}
+
+func (c *Cluster) listOf(p *process) member.List {
+	return member.List{ClusterID: p.host.data.cluster, By: p.id, Members: cloneAll(c.viewOf(p))}
+}
+
+func (c *Cluster) staleList(p *process) member.List {
+	l := c.listOf(p)
+	if n := len(c.history); n > 1 {
+		l.Members = cloneAll(c.history[n-2].members)
+	}
+	return l
+}
+
+// ListAt implements [member.Client].
+func (c *Cluster) ListAt(ctx context.Context, at member.Target) (member.List, error) {
+	return do(c, ctx, Call{Op: OpListAt, At: at.ID}, func(r *record, f Fault) asking[member.List] {
+		return func(*wait) (member.List, error) {
+			return onClient(c, c.endpoints(at), func(p *process) (member.List, error) {
+				r.Reached = true
+				switch {
+				case c.isLearner(p):
+					return member.List{}, errLearner
+				case f.Stale:
+					return c.staleList(p), nil
+				}
+				return c.listOf(p), nil
+			})
+		}
+	})
+}
+
+// errOther says that another member than the one asked for answered.
+var errOther = errors.New("membertest: another member answered")
+
+// Status implements [member.Client].
+func (c *Cluster) Status(ctx context.Context, at member.Target) (member.Status, error) {
+	return do(c, ctx, Call{Op: OpStatus, At: at.ID}, func(r *record, f Fault) asking[member.Status] {
+		return func(*wait) (member.Status, error) {
+			var other member.Status
+			st, err := onClient(c, c.endpoints(at), func(p *process) (member.Status, error) {
+				r.Reached = true
+				st := c.status(p, f.Stale)
+				if !at.Own() && st.ID != at.ID {
+					other = st
+					return st, errOther
+				}
+				return st, nil
+			})
+			if errors.Is(err, errOther) {
+				return other, nil
+			}
+			return st, err
+		}
+	})
+}
+
+func (c *Cluster) status(p *process, stale bool) member.Status {
+	v := c.versionOf(p)
+	st := member.Status{
+		ID: p.id, ClusterID: p.host.data.cluster, Version: v.String(),
+		Leader: p.leader, Term: c.term,
+		Index:   uint64(min(c.commit, p.log()) + tiny),
+		Applied: uint64(p.host.data.applied + tiny),
+		DBSize:  emptyDB + entryBytes*int64(p.host.data.applied),
+		Learner: c.isLearner(p),
+		Errors:  c.statusErrors(p),
+	}
+	st.Downgrading = c.downgrading && v.Can(version.DowngradeInfo)
+	if !v.Can(version.Learners) {
+		st.Applied, st.Errors = 0, nil
+	}
+	if stale {
+		st.Learner = isLearnerIn(c.staleList(p).Members, p.id)
+		st.Index, st.Applied = st.Index-min(st.Index, 1), st.Applied-min(st.Applied, 1)
+	}
+	return st
+}
+
+const emptyDB = 20480 // bytes of a new database
+
+func isLearnerIn(list []member.Member, id member.ID) bool {
+	for _, m := range list {
+		if m.ID == id {
+			return m.Learner
+		}
+	}
+	return false
+}
+
+func (c *Cluster) statusErrors(p *process) []string {
+	var errs []string
+	if p.leader == 0 {
+		errs = append(errs, "etcdserver: no leader")
+	}
+	for _, a := range c.alarms {
+		errs = append(errs, a.String())
+	}
+	return errs
+}
+
+// Read implements [member.Client].
+func (c *Cluster) Read(ctx context.Context, through member.Target) (member.ReadAnswer, error) {
+	return do(c, ctx, Call{Op: OpRead, At: through.ID}, func(r *record, f Fault) asking[member.ReadAnswer] {
+		barriers := map[*process]*barrier{}
+		return func(w *wait) (member.ReadAnswer, error) {
+			return c.read(through, func(p *process) error {
+				r.Reached = true
+				if f.Stale {
+					return nil
+				}
+				if barriers[p] == nil {
+					barriers[p] = c.newBarrier(p)
+				}
+				return barriers[p].pass(w)
+			})
+		}
+	})
+}
+
+// read takes the first way that exists, as the real client does.
+func (c *Cluster) read(t member.Target, pass func(*process) error) (member.ReadAnswer, error) {
+	if !c.noPeerRead {
+		answer, err := first(t.PeerURLs, func(u string) (member.ReadAnswer, error) {
+			return c.readPeer(c.onPeerURL(u), u, pass)
+		})
+		if !errors.Is(err, errNoPath) {
+			return answer, err
+		}
+	}
+	if t.MetricsURL != "" {
+		p := c.onMetricsURL(t)
+		if p == nil {
+			return member.ReadAnswer{}, refused(t.MetricsURL)
+		}
+		return member.ReadAnswer{Way: "metrics"}, c.readHealth(p, pass)
+	}
+	_, err := onClient(c, c.endpoints(t), func(p *process) (none, error) { return none{}, c.readHealth(p, pass) })
+	return member.ReadAnswer{Way: "client"}, err
+}
+
+// errNoPath says that the server has no such path: 3.4 has no /downgrade/enabled.
+var errNoPath = errors.New("membertest: not found")
+
+func (c *Cluster) readPeer(p *process, url string, pass func(*process) error) (member.ReadAnswer, error) {
+	switch {
+	case p == nil:
+		return member.ReadAnswer{}, refused(url)
+	case !p.up():
+		return member.ReadAnswer{}, errWait
+	case !c.can(p, version.ReadThroughPeer):
+		return member.ReadAnswer{}, errNoPath
+	}
+	err := pass(p)
+	if err != nil && !errors.Is(err, errWait) {
+		err = &member.Unready{Status: http.StatusInternalServerError, Text: fmt.Sprintf("failed linearized read: %v\n", err)}
+	}
+	return member.ReadAnswer{ClusterID: p.host.data.cluster, Way: "peer"}, err
+}
+
+// readHealth is the linearizable /health?exclude=NOSPACE.
+func (c *Cluster) readHealth(p *process, pass func(*process) error) error {
+	if !p.up() {
+		return errWait
+	}
+	for _, a := range c.alarms {
+		if a.kind == "CORRUPT" {
+			return c.unhealthy(p, "ALARM CORRUPT")
+		}
+	}
+	if p.leader == 0 {
+		return c.unhealthy(p, "RAFT NO LEADER")
+	}
+	err := pass(p)
+	if err != nil && !errors.Is(err, errWait) {
+		return c.unhealthy(p, "QGET ERROR:"+err.Error())
+	}
+	return err
+}
+
+func (c *Cluster) unhealthy(p *process, why string) error {
+	text := fmt.Sprintf(`{"health":"false","reason":%q}`, why)
+	if !c.can(p, version.ReadThroughPeer) {
+		text = `{"health":"false"}` // 3.4 gives no reason
+	}
+	return &member.Unready{Status: http.StatusServiceUnavailable, Text: text}
+}
+
+// barrier is one linearizable read through a server: the read index comes from
+// the leader, and must then be applied.
+type barrier struct {
+	c       *Cluster
+	p       *process
+	asked   time.Time
+	leaders int // of p when it was asked
+	index   float64
+	got     bool
+}
+
+func (c *Cluster) newBarrier(p *process) *barrier {
+	return &barrier{c: c, p: p, asked: c.now, leaders: p.leaders}
+}
+
+// pass is nil once all that was committed is applied. A new leader before the
+// index is known ends the read, and so do seven seconds.
+func (b *barrier) pass(w *wait) error {
+	c, p := b.c, b.p
+	if !b.got && p.leaders != b.leaders {
+		return rpctypes.ErrLeaderChanged
+	}
+	if !b.got && c.contact(p) && c.leads() && c.commit >= c.termStart {
+		b.index, b.got = c.commit, true
+	}
+	if b.got && c.applied(p, b.index, w) {
+		return nil
+	}
+	if end := b.asked.Add(requestTimeout); c.now.Before(end) {
+		w.until(end)
+		return errWait
+	}
+	return rpctypes.ErrTimeout
+}
+
+// PeerMembers implements [member.Client].
+func (c *Cluster) PeerMembers(ctx context.Context, at member.Target) (member.List, error) {
+	return do(c, ctx, Call{Op: OpPeerMembers, At: at.ID}, func(r *record, f Fault) asking[member.List] {
+		return func(*wait) (member.List, error) {
+			return first(at.PeerURLs, func(u string) (member.List, error) {
+				p := c.onPeerURL(u)
+				switch {
+				case p == nil:
+					return member.List{}, refused(u)
+				case !p.up():
+					return member.List{}, errWait
+				}
+				r.Reached = true
+				l := c.listOf(p)
+				if f.Stale {
+					l = c.staleList(p)
+				}
+				l.By = at.ID // the port does not say whose it is
+				return l, nil
+			})
+		}
+	})
+}
+
+// Metrics implements [member.Client].
+func (c *Cluster) Metrics(ctx context.Context, at member.Target) (member.Metrics, error) {
+	return do(c, ctx, Call{Op: OpMetrics, At: at.ID}, func(r *record, _ Fault) asking[member.Metrics] {
+		return func(*wait) (member.Metrics, error) {
+			p := c.onMetricsURL(at)
+			switch {
+			case at.MetricsURL == "":
+				return member.Metrics{}, errNoURL
+			case p == nil:
+				return member.Metrics{}, refused(at.MetricsURL)
+			case !p.up():
+				return member.Metrics{}, errWait
+			}
+			r.Reached = true
+			d := p.host.data
+			return member.Metrics{Applied: uint64(d.applied + tiny), Received: uint64(d.bytes), Receiving: p.snap != nil && p.snap.index > 0}, nil
+		}
+	})
+}

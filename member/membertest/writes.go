@@ -1,0 +1,259 @@
+package membertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// write is one request that goes through the log: received, checked, proposed,
+// committed, applied by the server that received it, answered.
+type write struct {
+	c    *Cluster
+	r    *record
+	via  member.Target
+	p    *process // who received it
+	prop *proposal
+	// check refuses the request (nothing is proposed), or waits, or says what is to
+	// be proposed.
+	check func(*process, *wait) (*proposal, error)
+}
+
+func (o *write) step(w *wait) (none, error) {
+	if o.p == nil {
+		p, err := o.c.connect(o.via)
+		if err != nil {
+			return none{}, err
+		}
+		o.p, o.r.Reached = p, true
+		if err := o.c.intercept(p); err != nil {
+			return none{}, err
+		}
+	}
+	switch {
+	case o.p.host.proc != o.p:
+		return none{}, errBroken
+	case !o.c.serves(o.p):
+		return none{}, errWait
+	case o.prop == nil:
+		prop, err := o.check(o.p, w)
+		if err != nil {
+			return none{}, err
+		}
+		o.submit(prop)
+	}
+	return none{}, o.answer(w)
+}
+
+// submit hands the proposal to the leader. If that cannot be reached the proposal
+// is lost, and nobody is told.
+func (o *write) submit(prop *proposal) {
+	o.prop, prop.from = prop, o.r
+	if !o.c.contact(o.p) {
+		prop.lost = true
+		return
+	}
+	o.c.propose(prop)
+}
+
+func (o *write) answer(w *wait) error {
+	if o.prop.done && o.c.applied(o.p, o.prop.index, w) {
+		return o.prop.err
+	}
+	return errWait
+}
+
+// connect is the first of a target's endpoints that accepts a connection.
+func (c *Cluster) connect(via member.Target) (*process, error) {
+	eps := c.endpoints(via)
+	if len(eps) == 0 {
+		return nil, errNoURL
+	}
+	var errs []error
+	for _, u := range eps {
+		p := c.onClientURL(u)
+		switch {
+		case p == nil:
+			errs = append(errs, fmt.Errorf("%s: %w", u, refused(u)))
+		case !c.serves(p):
+			return nil, errWait
+		default:
+			return p, nil
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// change makes one write.
+func (c *Cluster) write(ctx context.Context, call Call, via member.Target, check func(*process, *wait) (*proposal, error)) error {
+	_, err := do(c, ctx, call, func(r *record, _ Fault) asking[none] {
+		o := &write{c: c, r: r, via: via, check: check}
+		return o.step
+	})
+	return err
+}
+
+// Add implements [member.Client]. A 3.3 server takes a learner for a voter.
+func (c *Cluster) Add(ctx context.Context, via member.Target, peerURLs []string, learner bool) (member.Member, error) {
+	urls := slices.Clone(peerURLs)
+	var added member.Member
+	call := Call{Op: OpAdd, At: via.ID, URLs: urls, Learner: learner}
+	err := c.write(ctx, call, via, func(p *process, _ *wait) (*proposal, error) {
+		learner := learner && c.can(p, version.Learners)
+		if err := c.mayAdd(p, urls, learner); err != nil {
+			return nil, err
+		}
+		id := c.mint(urls)
+		return &proposal{conf: true, apply: func() error {
+			m := member.Member{ID: id, PeerURLs: urls, Learner: learner}
+			added = clone(m)
+			return c.applyAdd(m)
+		}}, nil
+	})
+	if err != nil {
+		return member.Member{}, err
+	}
+	return added, nil
+}
+
+// Promote implements [member.Client].
+func (c *Cluster) Promote(ctx context.Context, via member.Target, id member.ID) error {
+	var asked time.Time
+	var backlog float64
+	return c.write(ctx, Call{Op: OpPromote, At: via.ID, ID: id}, via, func(p *process, w *wait) (*proposal, error) {
+		if asked.IsZero() {
+			asked, backlog = c.now, c.commit
+		}
+		if err := c.promotable(p, id, asked, backlog, w); err != nil {
+			return nil, err
+		}
+		return &proposal{conf: true, apply: func() error { return c.applyPromote(id) }}, nil
+	})
+}
+
+// promotable is a promote up to its proposal. A server that does not lead asks
+// the leader, and hides most of its reasons behind a timeout (E§1.6).
+func (c *Cluster) promotable(p *process, id member.ID, asked time.Time, backlog float64, w *wait) error {
+	if !c.can(p, version.Learners) {
+		return errUnimplemented
+	}
+	if c.can(p, version.PromoteWaitsForApplied) && !c.applied(p, backlog, w) {
+		if end := asked.Add(appliedTimeout); c.now.Before(end) {
+			w.until(end)
+			return errWait
+		}
+		return rpctypes.ErrTimeoutWaitAppliedIndex
+	}
+	if p.id == c.leader {
+		return c.mayPromote(p, id)
+	}
+	return c.forwardPromote(p, id, asked, w)
+}
+
+var errUnimplemented = errors.New("rpc error: code = Unimplemented desc = unknown method MemberPromote for service etcdserverpb.Cluster")
+
+func (c *Cluster) forwardPromote(p *process, id member.ID, asked time.Time, w *wait) error {
+	if c.contact(p) {
+		err := c.mayPromote(c.proc(c.leader), id)
+		if err == nil || errors.Is(err, rpctypes.ErrMemberNotFound) || errors.Is(err, rpctypes.ErrMemberLearnerNotReady) {
+			return err
+		}
+	}
+	if end := asked.Add(requestTimeout); c.now.Before(end) {
+		w.until(end)
+		return errWait
+	}
+	return rpctypes.ErrTimeout
+}
+
+// Remove implements [member.Client].
+func (c *Cluster) Remove(ctx context.Context, via member.Target, id member.ID) error {
+	return c.write(ctx, Call{Op: OpRemove, At: via.ID, ID: id}, via, func(p *process, _ *wait) (*proposal, error) {
+		return &proposal{conf: true, apply: func() error { return c.applyRemove(id) }}, c.mayRemove(p, id)
+	})
+}
+
+// Update implements [member.Client].
+func (c *Cluster) Update(ctx context.Context, via member.Target, id member.ID, peerURLs []string) error {
+	urls := slices.Clone(peerURLs)
+	call := Call{Op: OpUpdate, At: via.ID, ID: id, URLs: urls}
+	return c.write(ctx, call, via, func(p *process, _ *wait) (*proposal, error) {
+		keeps := c.can(p, version.SafeMemberUpdateOfLearner)
+		return &proposal{conf: true, apply: func() error { return c.applyUpdate(id, urls, keeps) }}, nil
+	})
+}
+
+// Nudge implements [member.Client].
+func (c *Cluster) Nudge(ctx context.Context, via member.Target) error {
+	return c.write(ctx, Call{Op: OpNudge, At: via.ID}, via, func(*process, *wait) (*proposal, error) {
+		return &proposal{apply: func() error { return nil }}, nil
+	})
+}
+
+// MoveLeader implements [member.Client].
+func (c *Cluster) MoveLeader(ctx context.Context, leader member.Target, to member.ID) error {
+	_, err := do(c, ctx, Call{Op: OpMoveLeader, At: leader.ID, ID: to}, func(r *record, _ Fault) asking[none] {
+		var p *process
+		return func(*wait) (none, error) {
+			var err error
+			if p == nil {
+				if p, err = c.connect(leader); err == nil {
+					r.Reached, err = true, c.mayMove(p, to)
+				}
+			}
+			if err == nil {
+				err = c.moveTo(to)
+			}
+			r.Applied = err == nil
+			return none{}, err
+		}
+	})
+	return err
+}
+
+func (c *Cluster) mayMove(p *process, to member.ID) error {
+	if err := c.intercept(p); err != nil {
+		return err
+	}
+	list := c.viewOf(p)
+	switch {
+	case p.leader != p.id:
+		return rpctypes.ErrNotLeader
+	case !slices.ContainsFunc(votersIn(list), func(m member.Member) bool { return m.ID == to }):
+		return rpctypes.ErrBadLeaderTransferee
+	}
+	return nil
+}
+
+// moveTo hands leadership over once the other has the whole log.
+func (c *Cluster) moveTo(to member.ID) error {
+	n := c.node(to)
+	switch {
+	case c.leader == to:
+		return nil
+	case n == nil || !c.leads() || !c.live(n) || n.acked < c.last:
+		return errWait
+	}
+	c.elect(n)
+	return nil
+}
+
+// mint is the ID of a new member: etcd hashes the URLs and the second, so that
+// the same URLs within one second are the same ID (E§0.12).
+func (c *Cluster) mint(urls []string) member.ID {
+	sorted := slices.Sorted(slices.Values(urls))
+	key := fmt.Sprint(sorted, c.now.Unix())
+	if id, ok := c.minted[key]; ok {
+		return id
+	}
+	c.nextID++
+	c.minted[key] = c.nextID
+	return c.nextID
+}

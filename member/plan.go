@@ -1,0 +1,105 @@
+package member
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Plan is what a joiner would do next, and why. Making one writes nothing.
+type Plan struct {
+	Do       Do                // the next act; DoRefuse and DoDone end a join
+	Member   Member            // the entry it concerns, zero for an add
+	Text     string            // why, for a person
+	Refused  error             // of DoRefuse; find the reason with errors.Is
+	Forecast Forecast          // of the vote that the join ends with
+	Hazards  []version.Finding // that these versions are known for
+	Snapshot Snapshot          // what was found
+}
+
+// String explains the plan in a few lines.
+func (p Plan) String() string {
+	text := fmt.Sprintf("next: %s", p.Do)
+	if p.Member.ID != 0 {
+		text += " " + p.Member.String()
+	}
+	if p.Text != "" {
+		text += "\nwhy: " + p.Text
+	}
+	text += "\nforecast: " + p.Forecast.String()
+	for _, h := range p.Hazards {
+		text += "\nhazard: " + h.String()
+	}
+	return text
+}
+
+// Plan looks and decides, and writes nothing. An error says that the cluster
+// could not be looked at; a refusal is no error, but [Plan.Refused].
+func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
+	r, err := e.newRun(ctx, peerURL)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer r.close()
+	c, err := r.see(ctx, true)
+	if err != nil {
+		return Plan{}, r.joinError(err)
+	}
+	act := Decide(c, r.strategy)
+	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,
+		Forecast: Foresee(c.Snapshot, Promote, act.Member),
+		Hazards:  version.Hazards(c.Snapshot.serverVersions(), c.Config.ServerVersion)}
+	if act.Do == DoRefuse {
+		p.Refused = act.Why
+	}
+	return p, nil
+}
+
+// Add does the first half of a join: it returns once our entry is in the list
+// and every voter that answers shows it, with all that is needed to start the
+// server. Join, from this or another process, does the rest. After an error the
+// entry is treated as Join's would be.
+func (e *Engine) Add(ctx context.Context, peerURL string) (StartSpec, error) {
+	half := *e
+	var spec StartSpec
+	half.config.Start = func(_ context.Context, s StartSpec) error {
+		spec = s
+		return errAdded
+	}
+	r, err := half.newRun(ctx, peerURL)
+	if err != nil {
+		return StartSpec{}, err
+	}
+	defer r.close()
+	if err := r.loop(ctx); err != nil && spec.MemberID == 0 {
+		return StartSpec{}, r.fail(ctx, err)
+	}
+	if spec.MemberID == 0 {
+		return r.startSpec(Case{Snapshot: r.looker.last}, r.result.Member)
+	}
+	return spec, nil
+}
+
+// errAdded ends the loop of an Add where the server would be started.
+var errAdded = fmt.Errorf("added")
+
+// Abort undoes a join whose member does not vote yet: the entry is removed, then
+// its server stopped and its data moved aside by the hooks. No such entry is
+// success. A voter is refused: to remove one is a decision of its own.
+func (e *Engine) Abort(ctx context.Context, peerURL string) error {
+	r, err := e.newRun(ctx, peerURL)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	r.config.OnFailure, r.step = Undo, StepStart
+	did, err := r.undoEntry(ctx)
+	if err != nil {
+		return r.joinError(err)
+	}
+	if ours, found := r.looker.last.ByURLs(r.urls); found {
+		return r.joinError(reason(ErrVoter, "%s (%s)", ours.Member, did))
+	}
+	return nil
+}
