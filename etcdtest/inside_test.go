@@ -2,11 +2,13 @@ package etcdtest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +47,45 @@ func TestAnUnknownVersionNamesTheKnownOnes(t *testing.T) {
 		for _, known := range Versions() {
 			assert.ErrorContains(t, err, known)
 		}
+	}
+}
+
+func TestManyBuildersBuildOnceAndLeaveNothingElse(t *testing.T) {
+	kept, err := exec.Command("go", "env", "GOCACHE", "GOPATH").Output()
+	require.NoError(t, err)
+	goCache, goPath, _ := strings.Cut(strings.TrimSpace(string(kept)), "\n")
+	home := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", home)
+	t.Setenv("HOME", home)       // where other systems keep caches
+	t.Setenv("GOCACHE", goCache) // these would move along
+	t.Setenv("GOPATH", goPath)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = build(ended, "3.7.3")
+	require.ErrorIs(t, err, context.Canceled)
+
+	var paths [4]string
+	var errs [4]error
+	var wg sync.WaitGroup
+	for i := range paths {
+		wg.Go(func() { paths[i], errs[i] = build(t.Context(), "3.7.3") })
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs[:]...))
+	said, err := exec.Command(paths[0], "--version").Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(said), "etcd Version: 3.7.3")
+	dir := filepath.Dir(paths[0])
+	left, err := os.ReadDir(filepath.Dir(dir))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range left {
+		names = append(names, f.Name())
+	}
+	assert.Equal(t, []string{filepath.Base(dir), filepath.Base(dir) + ".lock"}, names)
+	for _, p := range paths {
+		assert.Equal(t, paths[0], p)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestAVoterJoinsByHandTheOldWay(t *testing.T) {
 	cluster := etcdtest.Start(t, 1)
 	s := cluster.NewServer("joiner")
 	cluster.AddVoter(s)
-	require.NoError(t, s.Start(cluster.Servers()[0].Name+"="+cluster.Servers()[0].PeerURL+",joiner="+s.PeerURL))
+	require.NoError(t, s.Start(cluster.InitialCluster(s)))
 	require.NoError(t, s.WaitServing(t.Context()))
 	_, err := cluster.Client().Put(t.Context(), "k", "v")
 	assert.NoError(t, err)

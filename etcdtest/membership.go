@@ -10,6 +10,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // memberWithin bounds a raw membership change. The longest thing it waits for
@@ -77,17 +78,15 @@ func (c *Cluster) change(what string, wait error, do func(context.Context) error
 
 // InitialCluster is what to start s with now: every member of the list as the
 // cluster has it, and s under its own name. A member that has not started has
-// no name in the list and gets one from its ID; etcd compares only URLs.
+// no name in the list and gets one from its ID; etcd compares only URLs. It
+// works without a quorum too, which a voter that was added and does not run yet
+// may have taken; the list is then what one voter knows.
 func (c *Cluster) InitialCluster(s *Server) string {
 	c.tb.Helper()
-	var list []*pb.Member
-	c.change("list members", rpctypes.ErrUnhealthy, func(ctx context.Context) error {
-		resp, err := c.Client().MemberList(ctx)
-		if err == nil {
-			list = resp.Members
-		}
-		return err
-	})
+	list, err := c.members()
+	if err != nil {
+		c.tb.Fatalf("etcdtest: list members: %v", err)
+	}
 	var entries []string
 	for _, m := range list {
 		name := m.Name
@@ -102,6 +101,22 @@ func (c *Cluster) InitialCluster(s *Server) string {
 		}
 	}
 	return strings.Join(entries, ",")
+}
+
+func (c *Cluster) members() ([]*pb.Member, error) {
+	var errs []error
+	for _, opts := range [][]clientv3.OpOption{nil, {clientv3.WithSerializable()}} {
+		var resp *clientv3.MemberListResponse
+		err := within(c.tb.Context(), pollWithin, func(ctx context.Context) (err error) {
+			resp, err = c.Client().MemberList(ctx, opts...)
+			return err
+		})
+		if err == nil {
+			return resp.Members, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
 }
 
 // Leader is the server of the cluster that leads it, a joiner perhaps. It

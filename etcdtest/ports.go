@@ -18,9 +18,9 @@ import (
 // the block are then tried once, in case a program outside of this scheme has
 // one of them.
 const (
-	firstPort    = 12000
-	portBlock    = 8
-	portBlocks   = 1000
+	firstPort   = 12000
+	portBlock   = 8
+	portBlocks  = 1000
 	usablePorts = portBlock - 1
 )
 

@@ -3,7 +3,10 @@ module github.com/etcdjoin/etcdjoin/examples
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/etcdjoin/etcdjoin v0.0.0
+	github.com/etcdjoin/etcdjoin/etcdtest v0.0.0-00010101000000-000000000000
+	github.com/stretchr/testify v1.12.1
 	github.com/vbauerster/mpb/v8 v8.16.2
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.etcd.io/etcd/server/v3 v3.7.3
@@ -62,6 +65,7 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

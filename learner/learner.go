@@ -32,7 +32,11 @@ type strategy struct{}
 // Absent adds a learner, if every server that answers knows what that is. A 3.3
 // server would add a voter without a word.
 func (strategy) Absent(c member.Case) member.Act {
-	if _, err := version.Guard(c.Snapshot.Versions()); err != nil {
+	_, err := version.Guard(c.Snapshot.Versions())
+	switch {
+	case errors.Is(err, version.ErrNoVersion): // never a pass, but one may answer yet
+		return member.WaitFor(member.Member{}, err)
+	case err != nil:
 		return member.Refused(err)
 	}
 	return member.Act{Do: member.DoAddLearner}

@@ -175,12 +175,7 @@ func (e *podEdit) insert(s spelling, value string) error {
 	e.want[s.flag] = value
 	list, at := e.listOf(e.wordBefore(s.flag))
 	arg := "--" + s.flag + "=" + escapeExpansion(value)
-	write := func(inFlow bool) string {
-		if plainSafe(arg, inFlow) {
-			return arg
-		}
-		return doubleQuoted(arg)
-	}
+	write := func(inFlow bool) string { return requoted(e.raw(list.Content[at]), arg, inFlow) }
 	return e.insertAfter(list, list.Content[at], write, true, "--"+s.flag)
 }
 

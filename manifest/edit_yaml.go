@@ -90,6 +90,14 @@ func (e *yamlEdit) setScalar(n *yaml.Node, text, label string) error {
 	return nil
 }
 
+// raw is a scalar as it is written; "-" where that is not sure.
+func (d *yamlDoc) raw(n *yaml.Node) string {
+	if start, end, ok := d.scalarSpan(n); ok {
+		return string(d.data[start:end])
+	}
+	return "-"
+}
+
 // requoted is a text in the quotes of an old one.
 func requoted(old, text string, inFlow bool) string {
 	switch {

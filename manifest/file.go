@@ -16,7 +16,7 @@ var (
 	ErrForeignOwner = errors.New("refused: it belongs to another user")
 )
 
-// fileMode is the mode of all files written here: they name keys.
+// fileMode is the mode of files that WriteFile writes: they say where keys are.
 const fileMode fs.FileMode = 0o600
 
 // WriteFile makes data the content of the file at path, with mode 0600, and
@@ -34,45 +34,69 @@ const fileMode fs.FileMode = 0o600
 // error is an [fs.PathError] and leaves the old file untouched, unless changed is
 // true: then only that the new name is on disk could not be made sure of.
 func WriteFile(path string, data []byte) (changed bool, err error) {
-	if err := refuseTarget(path); err != nil {
-		return false, err
-	}
-	same, err := hasContent(path, data)
+	return ownFile{path, data, fileMode}.write()
+}
+
+// An ownFile is what is to be at a path.
+type ownFile struct {
+	path string
+	data []byte
+	mode fs.FileMode
+}
+
+func (f ownFile) write() (changed bool, err error) {
+	same, err := f.there()
 	if err != nil {
 		return false, err
 	}
 	if !same {
-		if err := replaceFile(path, data); err != nil {
-			return false, withPath("write", path, err)
+		if err := replaceFile(f); err != nil {
+			return false, withPath("write", f.path, err)
 		}
 	}
 	// Also if nothing was written: it may be what an earlier call, killed before
 	// it got here, has left.
-	return !same, syncDir(filepath.Dir(path))
+	return !same, syncDir(filepath.Dir(f.path))
+}
+
+// there reports whether the file is as write would leave it; a mode that is too
+// wide counts as other content. The error is the reason not to write.
+func (f ownFile) there() (bool, error) {
+	info, err := lookAt(f.path)
+	if err != nil || info == nil {
+		return false, err
+	}
+	if info.Mode().Perm() != f.mode || info.Size() != int64(len(f.data)) {
+		return false, nil
+	}
+	old, err := os.ReadFile(f.path)
+	return bytes.Equal(old, f.data), err
 }
 
 // removeFile removes what WriteFile has written, durably. A file that is
 // missing has been removed before.
 func removeFile(path string) error {
-	if err := refuseTarget(path); err != nil {
+	info, err := lookAt(path)
+	if err != nil || info == nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
 }
 
-// refuseTarget is the reason not to touch what is at path, nil if nothing is.
-func refuseTarget(path string) error {
+// lookAt is what is at path, nil if nothing is. The error is the reason not to
+// touch it.
+func lookAt(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return withPath("write", path, refuseInfo(info))
+	return info, withPath("write", path, refuseInfo(info))
 }
 
 func refuseInfo(info fs.FileInfo) error {
@@ -86,23 +110,6 @@ func refuseInfo(info fs.FileInfo) error {
 	default:
 		return nil
 	}
-}
-
-// hasContent reports whether the file at path is as WriteFile would leave it. A
-// mode that is too wide counts as other content.
-func hasContent(path string, data []byte) (bool, error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if info.Mode().Perm() != fileMode || info.Size() != int64(len(data)) {
-		return false, nil
-	}
-	old, err := os.ReadFile(path)
-	return bytes.Equal(old, data), err
 }
 
 // syncDir puts the names in dir on disk. Some file systems have no such thing

@@ -11,19 +11,20 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// replaceFile puts data in place of the file at path in one step. renameio
-// names its temporary file .NAME and a number, and syncs it before the rename.
-func replaceFile(path string, data []byte) error {
-	f, err := renameio.NewPendingFile(path,
-		renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(fileMode))
+// replaceFile puts the file in place of what is at its path in one step.
+// renameio names its temporary file .NAME and a number, and syncs it before the
+// rename.
+func replaceFile(f ownFile) error {
+	pending, err := renameio.NewPendingFile(f.path,
+		renameio.WithTempDir(filepath.Dir(f.path)), renameio.WithStaticPermissions(f.mode))
 	if err != nil {
 		return err
 	}
-	defer f.Cleanup() //nolint:errcheck // nothing to do about a temporary file that stays
-	if _, err := f.Write(data); err != nil {
+	defer pending.Cleanup() //nolint:errcheck // nothing to do about a temporary file that stays
+	if _, err := pending.Write(f.data); err != nil {
 		return err
 	}
-	return f.CloseAtomicallyReplace()
+	return pending.CloseAtomicallyReplace()
 }
 
 // ours reports whether the file belongs to the user that this process runs as.

@@ -7,7 +7,7 @@ import (
 )
 
 // replaceFile cannot be one step here.
-func replaceFile(string, []byte) error {
+func replaceFile(ownFile) error {
 	return fmt.Errorf("no file can be replaced in one step on Windows: %w", errors.ErrUnsupported)
 }
 

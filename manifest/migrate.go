@@ -125,15 +125,22 @@ func (m *migrator) oldValue(i int, f found, c choice) error {
 		m.note(f, "logger", written(f, "zap"), why, false)
 		return m.replace(i, "zap")
 	}
-	m.note(f, f.canonical(), "", why, true)
+	m.note(f, f.canonical(), "", why, isLost(f.canonical(), f.value))
 	return m.remove(i)
 }
 
-// withoutIt is what etcd does where a dropped setting is not there.
+// withoutIt is what etcd does where a dropped setting is not there; "" says that
+// it does the same whatever the value was.
 var withoutIt = map[string]string{
 	"debug": "false", "enable-v2": "false", "proxy": "off", "max-learners": "1",
 	"next-cluster-version-compatible": "false", "fast-lease-keep-alive": "false", "priority-request": "false",
-	"log-format": "json", "discovery": "", "discovery-fallback": "", "discovery-proxy": "",
+	"log-format": "json", "discovery": "", "discovery-fallback": "", "discovery-proxy": "", "v2-deprecation": "",
+}
+
+// isLost reports whether etcd does something else without a setting.
+func isLost(name, value string) bool {
+	usual, known := withoutIt[name]
+	return !known || usual != value && usual != ""
 }
 
 // drop takes a setting out that the version does not have.
@@ -143,9 +150,7 @@ func (m *migrator) drop(i int, f found) error {
 		m.note(f, "debug", m.writtenAs(to, f, "debug"), "debug was removed in 3.5.0, log-level says the same", false)
 		return m.rename(i, to, "debug")
 	}
-	usual, known := withoutIt[f.canonical()]
-	lost := !known || usual != f.value && usual != ""
-	m.note(f, f.canonical(), "", "etcd "+m.to.String()+" has no such setting here: there is "+history(f.canonical()), lost)
+	m.note(f, f.canonical(), "", "etcd "+m.to.String()+" has no such setting here: it is "+history(f.canonical()), isLost(f.canonical(), f.value))
 	return m.remove(i)
 }
 
@@ -159,7 +164,7 @@ func (m *migrator) toGate(i int, f found, to spelling) error {
 	if err != nil {
 		return fault(f.line, "%s %v", f.label, err)
 	}
-	m.note(f, f.canonical(), "--feature-gates="+to.gate+"="+value, "since 3.6.0 it is a feature gate", false)
+	m.note(f, f.canonical(), m.writtenAs(gatesFlag, f, to.gate+"="+value), "since 3.6.0 it is a feature gate", false)
 	m.spare = append(m.spare, i)
 	return m.gates.set(to.gate, value)
 }
@@ -172,30 +177,48 @@ func (m *migrator) oldGates() error {
 	f := m.settings()[m.gates.at]
 	var kept []gateValue
 	for _, g := range m.gates.gates {
-		rows := byGate[g.name]
-		if rows == nil {
-			m.note(f, g.name, "--feature-gates="+g.name+"="+g.value, "no table here knows this gate: see whether etcd "+m.to.String()+" does", false)
-			kept = append(kept, g)
-			continue
+		keep, err := m.oldGate(f, g)
+		if err != nil {
+			return err
 		}
-		to, ok := m.spell(rows[0].name, m.to)
-		switch {
-		case ok && to.gate != "":
+		if keep {
 			kept = append(kept, g)
-			continue
-		case ok:
-			m.noteGate(g, "--"+to.flag+"="+g.value, "before 3.6.0 there were no gates", false)
-			if err := m.insert(to, g.value); err != nil {
-				return err
-			}
-		default:
-			usual, known := withoutIt[rows[0].name]
-			m.noteGate(g, "", "etcd "+m.to.String()+" has no such gate: there is "+history(rows[0].name), !known || usual != g.value)
 		}
-		m.gates.changed = true
 	}
+	m.gates.changed = len(kept) < len(m.gates.gates)
 	m.gates.gates = kept
 	return nil
+}
+
+// oldGate decides about one gate.
+func (m *migrator) oldGate(f found, g gateValue) (keep bool, err error) {
+	pair := g.name + "=" + g.value
+	rows := byGate[g.name]
+	if rows == nil {
+		return m.unknownGate(f, pair), nil
+	}
+	name := rows[0].name
+	to, ok := m.spell(name, m.to)
+	switch {
+	case ok && to.gate != "":
+		return true, nil
+	case ok:
+		m.noteGate(f, name, pair, m.writtenAs(to, f, g.value), "before 3.6.0 there were no gates", false)
+		return false, m.insert(to, g.value)
+	}
+	m.noteGate(f, name, pair, "", "etcd "+m.to.String()+" has no such gate: it is "+history(name), isLost(name, g.value))
+	return false, nil
+}
+
+// unknownGate stays where there are gates at all.
+func (m *migrator) unknownGate(f found, pair string) (keep bool) {
+	name, _, _ := strings.Cut(pair, "=")
+	if _, gates := spell("set-member-local-addr", m.to); !gates {
+		m.noteGate(f, name, pair, "", "etcd "+m.to.String()+" has no --feature-gates", true)
+		return false
+	}
+	m.noteGate(f, name, pair, m.writtenAs(gatesFlag, f, pair), "no table here knows this gate: see whether etcd "+m.to.String()+" does", false)
+	return true
 }
 
 // writeGates puts --feature-gates in, in the place of the first setting that
@@ -236,8 +259,8 @@ func (m *migrator) note(f found, setting, to, why string, lost bool) {
 	m.changes = append(m.changes, Change{setting, written(f, f.value), to, why, lost})
 }
 
-func (m *migrator) noteGate(g gateValue, to, why string, lost bool) {
-	m.changes = append(m.changes, Change{byGate[g.name][0].name, "--feature-gates=" + g.name + "=" + g.value, to, why, lost})
+func (m *migrator) noteGate(f found, setting, pair, to, why string, lost bool) {
+	m.changes = append(m.changes, Change{setting, m.writtenAs(gatesFlag, f, pair), to, why, lost})
 }
 
 // written is a setting as the file has it, for people.

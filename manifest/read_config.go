@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func readConfigFile(data []byte) (Reading, error) {
 func (f *fileScan) placeLoose(r *Reading, k keyUse) {
 	n := followed(k.node)
 	if k.parent == followed(f.root) && n.Kind == yaml.ScalarNode && flagName(k.name) && plainText(n.Value) == nil &&
-		byFlag[k.name] == nil && byName[k.name] == nil && !contains(notSettings, k.name) {
+		byFlag[k.name] == nil && byName[k.name] == nil && !slices.Contains(notSettings, k.name) {
 		r.setUnknown(k.name, n.Value)
 		return
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -33,7 +34,7 @@ type assignment struct {
 }
 
 // isSetting: other variables than etcd's are the unit's own.
-func (a assignment) isSetting() bool { return a.name != "" && !contains(notFlags, a.label) }
+func (a assignment) isSetting() bool { return a.name != "" && !slices.Contains(notFlags, a.label) }
 
 func settingsOf(all []assignment) []found {
 	var settings []found

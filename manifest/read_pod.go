@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,7 @@ func stringsOf(n *yaml.Node, without ...string) map[string]string {
 	n = followed(n)
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i].Value, followed(n.Content[i+1])
-		if value.Kind != yaml.ScalarNode || contains(without, key) {
+		if value.Kind != yaml.ScalarNode || slices.Contains(without, key) {
 			continue
 		}
 		if m == nil {
@@ -120,7 +121,7 @@ func (p *podScan) placeVolumes(s *Spec, spec *yaml.Node) {
 			continue
 		}
 		v := volumeOf(name, source, m)
-		if !contains(byDefault, v) {
+		if !slices.Contains(byDefault, v) {
 			s.Pod.Volumes = append(s.Pod.Volumes, v)
 		}
 	}
@@ -151,10 +152,12 @@ func (p *podScan) placeStartup(s *Spec) {
 // file and the pod that the Spec renders, settings apart.
 func (p *podScan) lost(r *Reading) {
 	resolved, _ := r.Spec.resolve()
+	p.port = strconv.Itoa(resolved.probesFor().ready.port)
 	p.compare(r, "", p.root, podTree(&resolved))
 	for _, doc := range p.more {
 		r.unplaced(doc.Line, "a further document", "is not read by the kubelet, which takes the first")
 	}
+	slices.SortStableFunc(r.Unplaced, func(a, b Unplaced) int { return a.Line - b.Line })
 }
 
 // compare walks the file beside the rendered tree.
@@ -166,6 +169,9 @@ func (p *podScan) compare(r *Reading, where string, n *yaml.Node, tree any) {
 	case yamlSeq:
 		p.compareSeq(r, where, n, t)
 	default:
+		if t == probePort && scalar(n) == p.port {
+			return // older kubeadm gave the number
+		}
 		if scalar(n) != plainValue(t) || n.Kind != yaml.ScalarNode {
 			r.unplaced(n.Line, where, "would be %s", plainValue(t))
 		}
@@ -180,7 +186,7 @@ func (p *podScan) compareMap(r *Reading, where string, n *yaml.Node, t yamlMap) 
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		path := strings.TrimPrefix(where+"."+key.Value, ".")
-		if n == followed(p.container) && contains([]string{"command", "args", "env"}, key.Value) {
+		if n == followed(p.container) && slices.Contains([]string{"command", "args", "env"}, key.Value) {
 			p.compareEnv(r, path, value)
 			continue
 		}
@@ -256,13 +262,4 @@ func plainValue(v any) string {
 		return s
 	}
 	return yamlScalar(v)
-}
-
-func contains[T comparable](list []T, v T) bool {
-	for _, w := range list {
-		if w == v {
-			return true
-		}
-	}
-	return false
 }

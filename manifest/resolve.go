@@ -160,7 +160,7 @@ func (r *resolved) checkSupport(faults *Faults) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.values)) {
 		if _, ok := spell(name, r.table); !ok {
-			faults.addErr(ErrUnsupported, fieldName(name), "etcd %s has no %s: there is %s", r.Version, name, history(name))
+			faults.addErr(ErrUnsupported, fieldName(name), "etcd %s has no %s: it is %s", r.Version, name, history(name))
 		}
 		if c, ok := chosen(name, r.values[name]); ok && !c.in.Has(r.table) {
 			faults.addErr(ErrUnsupported, fieldName(name), "must not be %s for etcd %s, but for %s", c.value, r.Version, c.in)

@@ -18,6 +18,7 @@ type podScan struct {
 	flags     []flagUse
 	env       []envUse
 	loose     []flagUse // flags whose value only the kubelet can tell
+	port      string    // that the Spec's probes would ask
 }
 
 // envUse is a setting in the container's environment.

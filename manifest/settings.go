@@ -256,34 +256,34 @@ type choice struct {
 func oneOf(values ...string) []choice {
 	all := make([]choice, len(values))
 	for i, v := range values {
-		all[i] = choice{v, version.MustRange(ever)}
+		all[i] = is(v, ever)
 	}
 	return all
 }
 
-func (c choice) only(in string) choice { return choice{c.value, version.MustRange(in)} }
+func is(value, in string) choice { return choice{value, version.MustRange(in)} }
 
 // choices are the settings that take certain values only; the server exits at
 // any other.
 var choices = map[string][]choice{
 	"auto-compaction-mode":  oneOf("periodic", "revision"),
-	"discovery-fallback":    {choice{value: "exit"}.only(ever), choice{value: "proxy"}.only("3.4 to 3.5")},
+	"discovery-fallback":    {is("exit", ever), is("proxy", "3.4 to 3.5")},
 	"initial-cluster-state": oneOf("new", "existing"),
 	"log-format":            oneOf("json", "console"),
 	"log-level":             oneOf("debug", "info", "warn", "error", "dpanic", "panic", "fatal"),
-	"logger":                {choice{value: "zap"}.only(ever), choice{value: "capnslog"}.only("3.4")},
+	"logger":                {is("zap", ever), is("capnslog", "3.4")},
 	"tls-max-version":       oneOf("TLS1.2", "TLS1.3"),
 	"tls-min-version":       oneOf("TLS1.2", "TLS1.3"),
 	"v2-deprecation": append(oneOf("write-only", "write-only-drop-data", "gone"),
-		choice{value: "not-yet"}.only("3.5"),
-		choice{value: "write-only-skip-check"}.only("3.5.35+, 3.6.16+, 3.7+")), // the patches it was seen in
+		is("not-yet", "3.5"),
+		is("write-only-skip-check", "3.5.35+, 3.6.16+, 3.7+")), // the patches it was seen in
 }
 
 // chosen is the choice that a value is; ok says whether there is one, or the
 // setting takes any.
 func chosen(name, value string) (c choice, ok bool) {
 	if choices[name] == nil {
-		return choice{value: value, in: version.MustRange(ever)}, true
+		return is(value, ever), true
 	}
 	for _, c := range choices[name] {
 		if c.value == value {
@@ -348,7 +348,7 @@ func history(name string) string {
 	slices.Reverse(rows)
 	texts := make([]string, len(rows))
 	for i, s := range rows {
-		texts[i] = s.in.String() + " as " + s.String()
+		texts[i] = "in " + s.in.String() + " as " + s.String()
 	}
 	return strings.Join(texts, ", ")
 }

@@ -39,6 +39,9 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 		return r.wait(act.Member, act.Why, r.faults)
 	}
 	r.nudge(ctx, c)
+	if r.watch.of(act.Member.ID) {
+		return r.wait(act.Member, act.Why, r.watches)
+	}
 	return r.wait(act.Member, act.Why, r.waits)
 }
 
@@ -94,6 +97,7 @@ func permitted(ctx context.Context, hook func(context.Context, Member) error, m 
 // that no wait heals is returned as final.
 func (r *run) write(ctx context.Context, c Case, send func(context.Context, Target) error) (verdict, error) {
 	via, whom := writeTo(c.Snapshot)
+	before := r.changed
 	r.changed = true
 	bounded, cancel := context.WithTimeout(ctx, r.config.WriteTimeout)
 	defer cancel()
@@ -104,10 +108,11 @@ func (r *run) write(ctx context.Context, c Case, send func(context.Context, Targ
 	err = fmt.Errorf("asked %s: %w", whom, err)
 	r.last = err
 	switch classify(err) {
-	case fatal:
+	case fatal: // refused before it was proposed
+		r.changed = before
 		return verdict{}, because(sentinelFor(err), err)
-	case slotFull:
-		r.adding = false
+	case slotFull: // refused by all
+		r.adding, r.changed = false, before
 		if r.slotLimit = len(c.Snapshot.Learners()); r.slotLimit > 0 {
 			return again, nil
 		}

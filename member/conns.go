@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// conns keeps one gRPC connection per endpoint. A connection that is not ready
-// after a failed call is thrown away: gRPC would wait up to two minutes before
-// it tries again, and fail every call at once until then.
+// conns keeps one gRPC connection per endpoint. A connection that has failed is
+// thrown away: gRPC would wait up to two minutes before it tries again, and fail
+// every call at once until then.
 type conns struct {
 	dial   func(endpoint string) (*grpc.ClientConn, error)
 	mu     sync.Mutex
@@ -71,9 +71,11 @@ func (c *conns) connect(ep string, l *link) {
 	}
 }
 
-// drop forgets a connection that failed, unless it is ready all the same.
+// drop forgets a connection that cannot be had. One that is still connecting
+// stays, whatever ended the call: others may wait for it, and to close it would
+// fail them too.
 func (c *conns) drop(ep string, conn *grpc.ClientConn) {
-	if conn.GetState() == connectivity.Ready {
+	if state := conn.GetState(); state != connectivity.TransientFailure && state != connectivity.Shutdown {
 		return
 	}
 	c.mu.Lock()

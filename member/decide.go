@@ -279,9 +279,28 @@ func preflight(c Case) error {
 	if text := corrupt(c.Snapshot); text != "" {
 		return reason(ErrCorrupt, "%s", text)
 	}
+	if err := refusesUs(c.Snapshot); err != nil {
+		return err
+	}
 	servers := c.Snapshot.serverVersions()
 	if err := version.Skew(c.Config.ServerVersion, servers); err != nil {
 		return err
 	}
 	return version.Refusal(version.Hazards(servers, c.Config.ServerVersion), c.Config.AcceptHazards)
+}
+
+// refusesUs finds a server's answer that no wait heals, where none has told
+// anything else: who may not even ask for a Status may change no membership.
+func refusesUs(s Snapshot) error {
+	for _, m := range s.Members {
+		if m.Answered() {
+			return nil
+		}
+	}
+	for _, m := range s.Members {
+		if m.Err != nil && classify(m.Err) == fatal {
+			return because(sentinelFor(m.Err), m.Err)
+		}
+	}
+	return nil
 }

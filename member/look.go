@@ -170,7 +170,7 @@ func (l *looker) target(m Member) Target {
 func (l *looker) watch(t Target, cluster ID, since time.Time) *watched {
 	ctx, stop := context.WithCancel(l.ctx)
 	return &watched{target: t, since: since, stop: stop,
-		status: newProbe(ctx, &l.wg, l.wake, func(ctx context.Context) (vital, error) { return l.vital(ctx, t, cluster) })}
+		status: newProbe(ctx, &l.wg, l.wake, nil, func(ctx context.Context) (vital, error) { return l.vital(ctx, t, cluster) })}
 }
 
 // vital asks one member. An answer counts only under its own member and cluster

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v4"
 )
 
 // probe repeats one request to one server for as long as its context lives, one
@@ -13,7 +15,8 @@ import (
 // answers the moment the port opens.
 type probe[T any] struct {
 	request func(context.Context) (T, error)
-	changed func() // called when a failure turns into an answer
+	changed func()          // called when a failure turns into an answer
+	eager   backoff.BackOff // repeats a failed request unasked; nil: not
 
 	kick chan struct{} // holds at most one: "once more"
 	mu   sync.Mutex
@@ -31,8 +34,8 @@ type answer[T any] struct {
 }
 
 // newProbe starts a probe; it ends with ctx, and wg knows when.
-func newProbe[T any](ctx context.Context, wg *sync.WaitGroup, changed func(), request func(context.Context) (T, error)) *probe[T] {
-	p := &probe[T]{request: request, changed: changed, kick: make(chan struct{}, 1), done: make(chan struct{})}
+func newProbe[T any](ctx context.Context, wg *sync.WaitGroup, changed func(), eager backoff.BackOff, request func(context.Context) (T, error)) *probe[T] {
+	p := &probe[T]{request: request, changed: changed, eager: eager, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	wg.Go(func() { p.run(ctx) })
 	return p
 }
@@ -62,7 +65,22 @@ func (p *probe[T]) once(ctx context.Context) (again bool) {
 		return false
 	}
 	p.hear(v, err)
+	if err != nil && p.eager != nil {
+		return pause(ctx, p.eager.NextBackOff())
+	}
 	return err != nil && time.Since(asked) > time.Second
+}
+
+// pause waits, and reports whether ctx still lives.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 func (p *probe[T]) hear(v T, err error) {

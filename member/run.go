@@ -19,6 +19,7 @@ type run struct {
 	wake    chan struct{}
 	faults  *backoff.ExponentialBackOff // after errors
 	waits   *proportional               // while nothing is wrong
+	watches *proportional               // the same, while a probe of the server wakes us
 
 	step      Step
 	changed   bool
@@ -54,7 +55,8 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 
 func (e *Engine) bareRun(peerURL string) *run {
 	return &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
-		faults: newFaults(), waits: newProportional()}
+		faults: newFaults(),
+		waits:  newProportional(5*time.Millisecond, 3*time.Second), watches: newProportional(25*time.Millisecond, 3*time.Second)}
 }
 
 func (r *run) close() {
@@ -80,14 +82,19 @@ func newFaults() *backoff.ExponentialBackOff {
 // proportional is the pause while all is well and something takes its time: a
 // tenth of what was waited already. So nothing overshoots by more than that, and
 // a wait of ten minutes costs the leader some hundred looks.
-type proportional struct{ began time.Time }
+type proportional struct {
+	began          time.Time
+	least, longest time.Duration
+}
 
 var _ backoff.BackOff = (*proportional)(nil)
 
-func newProportional() *proportional { return &proportional{began: time.Now()} }
+func newProportional(least, longest time.Duration) *proportional {
+	return &proportional{began: time.Now(), least: least, longest: longest}
+}
 
 func (p *proportional) NextBackOff() time.Duration {
-	return min(max(time.Since(p.began)/10, 5*time.Millisecond), 3*time.Second)
+	return min(max(time.Since(p.began)/10, p.least), p.longest)
 }
 
 func (p *proportional) Reset() { p.began = time.Now() }
@@ -115,6 +122,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		if v.pause == nil {
 			r.waits.Reset()
+			r.watches.Reset()
 		}
 		if err := r.outwaited(); err != nil {
 			return err

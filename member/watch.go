@@ -39,14 +39,14 @@ func (r *run) newWatch(m Member) *watch {
 	w := &watch{id: m.ID, client: r.client, config: r.config, cancel: cancel, tracker: newTracker(now), quiet: now}
 	target := r.looker.target(m)
 	w.target.Store(&target)
-	w.reader = newProbe(ctx, &w.wg, r.rouse, func(ctx context.Context) (ReadAnswer, error) {
+	w.reader = newProbe(ctx, &w.wg, r.rouse, newProportional(2*time.Millisecond, time.Second), func(ctx context.Context) (ReadAnswer, error) {
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		return w.read(bounded, *w.target.Load())
 	})
 	w.reader.ask()
 	if target.MetricsURL != "" {
-		w.metrics = newProbe(ctx, &w.wg, func() {}, func(ctx context.Context) (Metrics, error) {
+		w.metrics = newProbe(ctx, &w.wg, func() {}, nil, func(ctx context.Context) (Metrics, error) {
 			bounded, cancel := context.WithTimeout(ctx, w.config.EndpointTimeout)
 			defer cancel()
 			return w.client.Metrics(bounded, target)

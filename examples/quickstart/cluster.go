@@ -27,18 +27,19 @@ const shownErrors = 10
 
 // A cluster is some etcd servers inside this process.
 type cluster struct {
-	dir   string // has a data directory for each, and the log
-	log   *zap.Logger
-	nodes []*node // those that joined or tried to, in order
+	dir     string // has a data directory for each, and the log
+	log     *zap.Logger
+	logFile *os.File
+	nodes   []*node // those that joined or tried to, in order
 }
 
 // startCluster starts a cluster of one member and waits until it serves.
 func startCluster(ctx context.Context, dir string, stderr io.Writer) (*cluster, error) {
-	log, err := quietLog(filepath.Join(dir, "errors.log"), stderr)
+	file, err := os.Create(filepath.Join(dir, "errors.log"))
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{dir: dir, log: log}
+	c := &cluster{dir: dir, log: quietLog(file, stderr), logFile: file}
 	n, err := c.newNode()
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func startCluster(ctx context.Context, dir string, stderr io.Writer) (*cluster, 
 	n.server = launch(n.config(n.name+"="+n.peerURL, embed.ClusterStateFlagNew))
 	if err := n.server.ready(ctx); err != nil {
 		c.close()
-		return nil, fmt.Errorf("start %s: %w", n.name, err)
+		return nil, fmt.Errorf("start %s: %w\n%s", n.name, err, c.errors())
 	}
 	return c, nil
 }
@@ -54,21 +55,17 @@ func startCluster(ctx context.Context, dir string, stderr io.Writer) (*cluster, 
 // quietLog keeps the errors of etcd, which is talkative, in a file. What etcd
 // calls fatal it ends the process after; that goes to stderr, for the file is
 // left behind then and nobody would look there.
-func quietLog(path string, stderr io.Writer) (*zap.Logger, error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
+func quietLog(file *os.File, stderr io.Writer) *zap.Logger {
 	enc := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	return zap.New(zapcore.NewTee(
 		zapcore.NewCore(enc, zapcore.Lock(file), zapcore.ErrorLevel),
 		zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(stderr)), zapcore.FatalLevel),
-	)), nil
+	))
 }
 
 // errors are the last that the servers have logged.
 func (c *cluster) errors() string {
-	log, err := os.ReadFile(filepath.Join(c.dir, "errors.log"))
+	log, err := os.ReadFile(c.logFile.Name())
 	if err != nil {
 		return ""
 	}
@@ -88,6 +85,7 @@ func (c *cluster) close() {
 		wg.Go(func() { _ = n.Stop(context.Background()) })
 	}
 	wg.Wait()
+	c.logFile.Close()
 }
 
 // A node is the place of one server: its name, its URLs, its directory. Its

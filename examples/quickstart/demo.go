@@ -45,11 +45,12 @@ func demonstrate(ctx context.Context, o options, dir string, stdout, stderr io.W
 func begin(ctx context.Context, dir string, stdout, stderr io.Writer) (*demo, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startWithin)
 	defer cancel()
+	d := &demo{screen: newScreen(stdout), stderr: stderr}
 	c, err := startCluster(ctx, dir, stderr)
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{cluster: c, screen: newScreen(stdout), stderr: stderr}
+	d.cluster = c
 	if d.client, err = c.dial(c.nodes[0].clientURL); err != nil {
 		c.close()
 		return nil, err
@@ -67,10 +68,7 @@ func (d *demo) close() {
 
 // grow joins one member after the other, up to the number wanted.
 func (d *demo) grow(ctx context.Context, o options) error {
-	unregister := context.AfterFunc(ctx, func() {
-		d.screen.say("interrupted: the join in flight is undone; another Ctrl-C ends at once")
-	})
-	defer unregister()
+	defer d.confirm(ctx)()
 	if err := d.preload(ctx, o.mib); err != nil {
 		return err
 	}
@@ -87,6 +85,21 @@ func (d *demo) grow(ctx context.Context, o options) error {
 		}
 	}
 	return nil
+}
+
+// confirm has an interrupt shown at once, for the undo may take a moment. What it
+// returns ends that, and no such line comes after.
+func (d *demo) confirm(ctx context.Context) (end func()) {
+	said := make(chan struct{})
+	unregister := context.AfterFunc(ctx, func() {
+		defer close(said)
+		d.screen.say("interrupted: a join in flight is undone; another Ctrl-C ends at once")
+	})
+	return func() {
+		if !unregister() {
+			<-said
+		}
+	}
 }
 
 // join is how the library is used: a client of the running cluster, a joiner
@@ -127,15 +140,15 @@ func (d *demo) preload(ctx context.Context, mib int) error {
 // finish checks the writes through every voter, prints the table and the last
 // line, and decides the exit code. It runs after an interrupt too.
 func (d *demo) finish(ctx context.Context, grown error) int {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
-	defer cancel()
 	code := exitDone
 	switch {
-	case errors.Is(grown, context.Canceled):
+	case grown != nil && ctx.Err() != nil:
 		code = exitInterrupted
 	case grown != nil:
 		code = d.failed(grown)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	defer cancel()
 	d.writers.stop()
 	table, err := look(ctx, d.client)
 	if err != nil {
@@ -146,8 +159,8 @@ func (d *demo) finish(ctx context.Context, grown error) int {
 		return d.failed(fmt.Errorf("read back what was written: %w", err))
 	}
 	d.screen.print("\n%s%s\n%s\n", table, report.pace(), report)
-	if report.lost > 0 {
-		return d.failed(fmt.Errorf("%d acknowledged writes are lost", report.lost))
+	if err := errors.Join(table.check(), report.check()); err != nil {
+		return d.failed(err)
 	}
 	return code
 }

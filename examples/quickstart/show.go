@@ -56,6 +56,7 @@ type view struct {
 	bar            *mpb.Bar
 	wait           *time.Timer // nil, or shows a wait unless it ends before
 	waited         string      // what was waited for last
+	votes          bool
 }
 
 // worthTelling is how long a wait must last to be shown. Most are over before
@@ -67,10 +68,10 @@ func (s *screen) newView(joiner, leader *node) *view {
 }
 
 // observe shows an event of the join, but for those that announce what the next
-// one reports.
+// one reports, and the error, which Join returns too.
 func (v *view) observe(e member.Event) {
 	switch e.Kind {
-	case member.Adding, member.Starting:
+	case member.Adding, member.Starting, member.Removing, member.Failed:
 	case member.Waiting, member.Slotted:
 		v.waits(e)
 	case member.Progressed:
@@ -84,14 +85,17 @@ func (v *view) observe(e member.Event) {
 // add. While the learner catches up its progress says more.
 func (v *view) waits(e member.Event) {
 	learner := e.Member != nil && e.Member.Learner && e.Kind == member.Waiting
-	if e.Text == v.waited || learner {
+	text := fmt.Sprintf("%s: %s: %s", e.Name, e.Kind, e.Text)
+	switch {
+	case strings.Contains(e.Text, "unhealthy cluster"):
+		text += " (it adds nobody until its voters have been connected for 5 s)"
+	case v.votes:
+		text = e.Name + ": waiting: for its client port, which etcd opens up to 7 s after a start with much data"
+	}
+	if text == v.waited || learner {
 		return
 	}
-	v.waited = e.Text
-	text := fmt.Sprintf("%s: %s: %s", e.Name, e.Kind, e.Text)
-	if strings.Contains(e.Text, "unhealthy cluster") {
-		text += " (it adds nobody until its voters have been connected for 5 s)"
-	}
+	v.waited = text
 	v.endWait()
 	v.wait = time.AfterFunc(worthTelling, func() { v.say("%s", text) })
 }
@@ -116,6 +120,7 @@ func (v *view) happened(e member.Event) {
 		v.unfollow()
 		v.say("%s: caught up: %s; it gets its vote", e.Name, v.position())
 	case member.GotVote:
+		v.votes = true
 		v.say("%s: promoted: one of %d voters", e.Name, e.Voters)
 	case member.Served:
 		v.say("%s: serving: %d of %d voters may fail", e.Name, e.Margin, e.Voters)
@@ -126,7 +131,7 @@ func (v *view) happened(e member.Event) {
 
 // progressed is a line where no bar shows the same, and ends with the vote.
 func (v *view) progressed(e member.Event) {
-	if v.bar == nil && e.Member.Learner {
+	if v.bar == nil && !v.votes {
 		v.say("%s: catching up: %s", e.Name, v.position())
 	}
 }

@@ -100,6 +100,16 @@ func (t table) silent() []seat {
 	return silent
 }
 
+// check is that the program leaves voters only, whatever has become of a join.
+func (t table) check() error {
+	for _, s := range t {
+		if s.Learner {
+			return fmt.Errorf("%s is left over from its join", s.Member)
+		}
+	}
+	return nil
+}
+
 func (t table) quorum() int { return len(t.voters())/2 + 1 }
 
 // margin is how many of the voters that answer may fail before writes stop.

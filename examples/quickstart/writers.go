@@ -109,6 +109,13 @@ func (r report) pace() string {
 	return fmt.Sprintf("the slowest write took %d ms, %d were answered with an error", r.slowest.Milliseconds(), r.failed)
 }
 
+func (r report) check() error {
+	if r.lost > 0 {
+		return fmt.Errorf("%d acknowledged writes are lost", r.lost)
+	}
+	return nil
+}
+
 // check stops the writers and reads back all they wrote, through each of the
 // members alone. A write is lost if any of them does not have it.
 func (w *writers) check(ctx context.Context, through []seat) (report, error) {

@@ -1,0 +1,89 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// holdSlot adds a learner as somebody else would, and starts it if wanted.
+func holdSlot(t *testing.T, c *etcdtest.Cluster, started bool) (*etcdtest.Server, member.ID) {
+	t.Helper()
+	s := c.NewServer("holder")
+	id := c.AddLearner(s)
+	if started {
+		require.NoError(t, s.Start(c.InitialCluster(s)))
+		require.NoError(t, s.WaitServing(within(t, 30*time.Second)))
+	}
+	return s, member.ID(id)
+}
+
+func TestALearnerInTheSlotIsAwaitedReportedAndLeftAlone(t *testing.T) {
+	for name, started := range map[string]bool{"never started": false, "started": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1)
+			holder, id := holdSlot(t, c, started)
+			before := entries(t, c.Client())
+			s := c.NewServer("waiting")
+			leftAlone := func(t *testing.T, err error) *member.JoinError {
+				t.Helper()
+				e := unwritten(t, err, member.ErrSlotTaken)
+				var slot *member.SlotError
+				require.ErrorAs(t, err, &slot)
+				require.Len(t, slot.Holders, 1)
+				assert.Equal(t, id, slot.Holders[0].ID)
+				assert.Equal(t, []string{holder.PeerURL}, slot.Holders[0].PeerURLs)
+				assert.Equal(t, started, slot.Holders[0].Started())
+				assert.Equal(t, started, slot.Holders[0].Lags, "the lag of a server that answers is known, of no other")
+				assert.Contains(t, e.Error(), id.String())
+				assert.NotEmpty(t, e.Hint)
+				assert.Equal(t, before, entries(t, c.Client()))
+				assert.Equal(t, started, holder.Running())
+				return e
+			}
+
+			t.Run("the policy says fail", func(t *testing.T) {
+				begin := time.Now()
+				_, err := joinLearner(t, within(t, 2*time.Minute), c, s, startsNothing(t), func(c *member.Config) { c.Slot = member.SlotFail })
+				assert.Less(t, time.Since(begin), 30*time.Second)
+				leftAlone(t, err)
+			})
+			t.Run("the context ends", func(t *testing.T) {
+				_, err := joinLearner(t, within(t, 3*time.Second), c, s, startsNothing(t), func(c *member.Config) { c.StallTimeout = time.Second })
+				e := leftAlone(t, err)
+				assert.ErrorIs(t, e, context.DeadlineExceeded)
+			})
+			t.Run("it is removed", func(t *testing.T) {
+				events := &recorder{}
+				joined := make(chan error, 1)
+				go func() {
+					_, err := joinLearner(t, within(t, time.Minute), c, s, func(cfg *member.Config) {
+						log := cfg.Observe
+						cfg.Observe = func(e member.Event) { log(e); events.observe(e) }
+					})
+					joined <- err
+				}()
+				require.Eventually(t, func() bool { return strings.Contains(events.kinds(), string(member.Slotted)) }, 30*time.Second, 10*time.Millisecond)
+				_, err := c.Client().MemberRemove(within(t, 20*time.Second), uint64(id))
+				require.NoError(t, err)
+				require.NoError(t, <-joined)
+				assert.False(t, memberOf(t, c, s).IsLearner)
+				for _, e := range events.events {
+					if e.Kind == member.Slotted {
+						require.NotNil(t, e.Member)
+						assert.Equal(t, id, e.Member.ID)
+						assert.Contains(t, e.Text, id.String())
+					}
+				}
+			})
+		})
+	}
+}
