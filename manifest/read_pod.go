@@ -151,7 +151,11 @@ func (p *podScan) placeStartup(s *Spec) {
 // lost notes what rendering the Spec would not write: the difference between the
 // file and the pod that the Spec renders, settings apart.
 func (p *podScan) lost(r *Reading) {
-	resolved, _ := r.Spec.resolve()
+	s := r.Spec
+	if s.Version.IsZero() {
+		s.Version = newest // its probes are those of every version but old patches
+	}
+	resolved, _ := s.resolve()
 	p.port = strconv.Itoa(resolved.probesFor().ready.port)
 	p.compare(r, "", p.root, podTree(&resolved))
 	for _, doc := range p.more {

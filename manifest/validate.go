@@ -45,11 +45,8 @@ func (r *resolved) checkRequired(faults *Faults) {
 
 // checkName keeps to what --initial-cluster can carry.
 func (r *resolved) checkName(faults *Faults) {
-	if r.Name == "" {
-		return
-	}
 	var bad *initialcluster.Error
-	if errors.As(initialcluster.CheckName(r.Name), &bad) {
+	if errors.As(initialcluster.CheckName(r.Name), &bad) && plainText(r.Name) == nil {
 		faults.add("Name", "%s", bad.Rule)
 	}
 }
@@ -112,7 +109,7 @@ func (r *resolved) checkCluster(faults *Faults) {
 	if u := sharedURL(cluster); u != "" {
 		faults.add("InitialCluster", "must not have %s twice: etcd exits", u)
 	}
-	if r.Name == "" {
+	if initialcluster.CheckName(r.Name) != nil {
 		return
 	}
 	if rule := ownEntry(cluster, r.Name, r.AdvertisePeerURLs); rule != "" {

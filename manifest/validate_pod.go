@@ -56,6 +56,9 @@ func imageVersion(image string) version.Version {
 }
 
 func (r *resolved) checkProbes(faults *Faults) {
+	if r.Pod.StartupSeconds < 0 {
+		faults.add("Pod.StartupSeconds", "must not be negative")
+	}
 	if len(r.MetricsURLs) == 0 {
 		return
 	}
@@ -64,9 +67,6 @@ func (r *resolved) checkProbes(faults *Faults) {
 		faults.add("MetricsURLs[0]", "must be http or https: the kubelet's probes follow it")
 	case strings.HasPrefix(first, "https:") && (r.ClientTLS.ClientCertAuth || r.ClientTLS.TrustedCAFile != ""):
 		faults.add("MetricsURLs[0]", "must be http where client certificates are asked for: the kubelet's probes, which follow it, bring none")
-	}
-	if s := r.Pod.StartupSeconds; s < 0 {
-		faults.add("Pod.StartupSeconds", "must not be negative")
 	}
 }
 

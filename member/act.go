@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -32,8 +33,13 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 		return r.start(ctx, c, act.Member)
 	case DoPromote:
 		return r.promote(ctx, c, act.Member)
+	case DoMoveLeader:
+		return r.write(ctx, c, func(ctx context.Context, via Target) error {
+			return r.client.MoveLeader(ctx, via, act.Member.ID)
+		})
 	case DoDone:
-		return r.done(c, act.Member)
+		r.finish(c, act)
+		return verdict{done: true}, nil
 	}
 	if errors.Is(act.Why, ErrSlotTaken) {
 		return r.wait(act.Member, act.Why, r.faults)
@@ -136,7 +142,7 @@ func writeTo(s Snapshot) (Target, string) {
 
 // explained adds to a server's refusal of an add what the forecast knows.
 func (r *run) explained(c Case, err error) error {
-	f := Foresee(c.Snapshot, AddLearner, Member{})
+	f := Foresee(c.Snapshot, ToAddLearner, Member{})
 	if f.Refused != "" {
 		return fmt.Errorf("%w (%s)", err, f.Refused)
 	}
@@ -175,6 +181,11 @@ func (r *run) warn(c Case) {
 		if h.Severity >= version.Warn {
 			r.emit(Event{Kind: Warned, Text: h.String()})
 		}
+	}
+	own, _ := peerURLsOf(r.urls)
+	notes, _ := peerurl.Check(own, c.Snapshot.peerURLs(0)) // what it refuses was refused before
+	for _, note := range notes {
+		r.emit(Event{Kind: Warned, Text: note.String()})
 	}
 	for _, s := range c.Snapshot.Versions().Silent {
 		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s did not tell its version", s)})
@@ -298,7 +309,7 @@ func (r *run) promote(ctx context.Context, c Case, m Member) (verdict, error) {
 	if err := permitted(ctx, r.config.MayPromote, m); err != nil {
 		return verdict{}, err
 	}
-	f := Foresee(c.Snapshot, Promote, m)
+	f := Foresee(c.Snapshot, ToPromote, m)
 	if !f.Safe() || f.MarginAfter == 0 {
 		r.emit(Event{Kind: NoMargin, Member: &m, Text: f.String()})
 	}
@@ -310,13 +321,12 @@ func (r *run) promote(ctx context.Context, c Case, m Member) (verdict, error) {
 	})
 }
 
-// done fills in the result.
-func (r *run) done(c Case, m Member) (verdict, error) {
+// joined fills in the result.
+func (r *run) joined(c Case, act Act) {
 	if c.Served {
 		r.result.Serving = time.Now()
 	}
-	r.result.Member, r.result.Changed = m, r.changed
+	r.result.Member, r.result.Changed = act.Member, r.changed
 	r.result.Voters, r.result.Quorum, r.result.Margin = len(c.Snapshot.Voters()), c.Snapshot.Quorum(), c.Snapshot.Margin()
-	r.emit(Event{Kind: Served, Member: &m})
-	return verdict{done: true}, nil
+	r.emit(Event{Kind: Served, Member: &act.Member})
 }

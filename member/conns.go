@@ -186,19 +186,22 @@ func (e *EtcdClient) connected(ctx context.Context, ep string) error {
 	})
 }
 
-// first asks all endpoints at once and returns the first success, or all the
-// errors, each with its endpoint.
-func first[T any](ctx context.Context, eps []string, ask func(context.Context, string) (T, error)) (T, error) {
+// first asks everybody at once and returns the first success, or all the errors,
+// each with whom it came from.
+func first[E, T any](ctx context.Context, all []E, ask func(context.Context, E) (T, error)) (T, error) {
 	var zero T
-	if len(eps) == 0 {
-		return zero, reason(ErrUnreachable, "no URL to ask is known")
-	}
-	if len(eps) == 1 {
-		v, err := ask(ctx, eps[0])
+	named := func(ctx context.Context, e E) (T, error) {
+		v, err := ask(ctx, e)
 		if err != nil {
-			err = fmt.Errorf("%s: %w", eps[0], err)
+			err = fmt.Errorf("%v: %w", e, err)
 		}
 		return v, err
+	}
+	switch len(all) {
+	case 0:
+		return zero, reason(ErrUnreachable, "no URL to ask is known")
+	case 1:
+		return named(ctx, all[0])
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -206,18 +209,15 @@ func first[T any](ctx context.Context, eps []string, ask func(context.Context, s
 		v   T
 		err error
 	}
-	results := make(chan result, len(eps))
-	for _, ep := range eps {
+	results := make(chan result, len(all))
+	for _, e := range all {
 		go func() {
-			v, err := ask(ctx, ep)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", ep, err)
-			}
+			v, err := named(ctx, e)
 			results <- result{v, err}
 		}()
 	}
 	var errs []error
-	for range eps {
+	for range all {
 		r := <-results
 		if r.err == nil {
 			return r.v, nil

@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/version"
@@ -17,10 +18,11 @@ type Case struct {
 	Data     DataInfo // what our data directory holds
 	Config   Config   // its policies and thresholds; no hook is called
 
-	Started   ID     // the entry that Start was called for by this call
-	SlotLimit int    // learners in the cluster when etcd last said "too many"; 0: it never did
-	Proof     *Proof // of a read through our learner in this pass
-	Served    bool   // our voter answered a linearizable list in this pass
+	Started   ID            // the entry that Start was called for by this call
+	Missing   time.Duration // for how long that entry has not been in the list
+	SlotLimit int           // learners in the cluster when etcd last said "too many"; 0: it never did
+	Proof     *Proof        // of a read through our learner in this pass
+	Served    bool          // our voter answered a linearizable list in this pass
 	Progress  Progress
 }
 
@@ -36,6 +38,7 @@ const (
 	DoArchive    Do = "archive"
 	DoStart      Do = "start"
 	DoPromote    Do = "promote"
+	DoMoveLeader Do = "move leader"
 	DoDone       Do = "done"
 )
 
@@ -47,9 +50,9 @@ type Act struct {
 	Text   string // for a person
 }
 
-// Writes reports whether the act changes the membership.
+// Writes reports whether the act changes the membership or the leader.
 func (a Act) Writes() bool {
-	return oneOf(a.Do, DoAddLearner, DoAddVoter, DoRemove, DoPromote)
+	return oneOf(a.Do, DoAddLearner, DoAddVoter, DoRemove, DoPromote, DoMoveLeader)
 }
 
 // Refused ends the join for a reason.
@@ -64,7 +67,7 @@ func StartIt(m Member, why string) Act { return Act{Do: DoStart, Member: m, Text
 
 // RemoveIt removes the entry, if the quorum survives that.
 func RemoveIt(c Case, m Member, why string) Act {
-	f := Foresee(c.Snapshot, Remove, m)
+	f := Foresee(c.Snapshot, ToRemove, m)
 	if f.Worst < 0 || f.Refused != "" {
 		return Refused(reason(ErrQuorumAtRisk, "%s: %s", why, f))
 	}
@@ -157,6 +160,16 @@ func withoutQuorum(c Case, ours Seen, found bool) Act {
 
 // absent decides for an entry that does not exist.
 func absent(c Case, s Strategy) Act {
+	if c.Started != 0 {
+		// To add again what somebody removed on purpose would undo an operator.
+		// One list alone is no proof: even a linearizable one can be stale when
+		// leadership changes (etcd #20418).
+		gone := reason(ErrGone, "member %s was started and is not in the list any more", c.Started)
+		if c.Missing < time.Second {
+			return WaitFor(Member{}, gone)
+		}
+		return Refused(gone)
+	}
 	if c.Data.Kind == DataMember {
 		return archive(c, Member{}, reason(ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID))
 	}

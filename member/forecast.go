@@ -13,10 +13,10 @@ func quorum(n int) int { return n/2 + 1 }
 type Change string
 
 const (
-	AddLearner Change = "add a learner"
-	AddVoter   Change = "add a voter"
-	Promote    Change = "promote"
-	Remove     Change = "remove"
+	ToAddLearner Change = "add a learner"
+	ToAddVoter   Change = "add a voter"
+	ToPromote    Change = "promote"
+	ToRemove     Change = "remove"
 )
 
 // Forecast is what a change would do to the quorum, and what the server that is
@@ -42,7 +42,7 @@ func (f Forecast) String() string {
 	text := fmt.Sprintf("to %s takes %d voters of quorum %d to %d of quorum %d; %d of them answer",
 		f.Change, f.Voters, f.Quorum, f.VotersAfter, f.QuorumAfter, f.Live)
 	switch {
-	case f.Worst < 0 && f.Change == Remove:
+	case f.Worst < 0 && f.Change == ToRemove:
 		text += ", and the rest would have no quorum"
 	case f.Worst < 0:
 		text += ", and if the new one fails too, the quorum is lost"
@@ -57,15 +57,15 @@ func (f Forecast) String() string {
 
 // Foresee computes what a change of one member would do. Who is alive is who
 // answered the look; a member that only we cannot reach counts as failed, which
-// errs towards refusing. For [Remove] and [Promote], m is the member concerned.
+// errs towards refusing. For [ToRemove] and [ToPromote], m is the member concerned.
 func Foresee(s Snapshot, change Change, m Member) Forecast {
 	n, live := len(s.Voters()), len(s.LiveVoters())
 	f := Forecast{Change: change, Voters: n, VotersAfter: n, Quorum: quorum(n), Live: live, LiveAfter: live, Margin: live - quorum(n)}
 	after := live
 	switch change {
-	case AddVoter, Promote:
+	case ToAddVoter, ToPromote:
 		f.VotersAfter, after = n+1, live+1
-	case Remove:
+	case ToRemove:
 		if !m.Learner {
 			f.VotersAfter = n - 1
 			if seen, ok := s.ByID(m.ID); ok && seen.Liveness == Alive {
@@ -87,18 +87,18 @@ func serverRefuses(s Snapshot, change Change, m Member) (why string, removeFirst
 	n, live := len(s.Voters()), len(s.LiveVoters())
 	started := len(s.where(func(v Seen) bool { return !v.Learner && v.Started() }))
 	switch change {
-	case AddVoter:
+	case ToAddVoter:
 		if started < quorum(n+1) && !(n == 1 && started == 1) {
 			return fmt.Sprintf("%d started voters are fewer than %d, the quorum after it", started, quorum(n+1)), false
 		}
 		return disconnected(s, n, live)
-	case AddLearner:
+	case ToAddLearner:
 		return disconnected(s, n, live)
-	case Promote:
+	case ToPromote:
 		if started+1 < quorum(n+1) {
 			return fmt.Sprintf("%d started voters and the learner are fewer than %d, the quorum after it", started, quorum(n+1)), false
 		}
-	case Remove:
+	case ToRemove:
 		return removeRefused(s, m, n, live, started), false
 	}
 	return "", false

@@ -40,7 +40,7 @@ func Gate(c Case, m Seen) error {
 	if err := proven(c); err != nil {
 		return err
 	}
-	return allowed(c, Foresee(c.Snapshot, Promote, m.Member))
+	return allowed(c, Foresee(c.Snapshot, ToPromote, m.Member))
 }
 
 // proven holds the read to its terms.
@@ -63,7 +63,7 @@ func proven(c Case) error {
 // one live voter to two there is no margin in either case, and no other way to
 // three; the read was just proven, so that step is exempt for a learner.
 func allowed(c Case, f Forecast) error {
-	exempt := f.Change == Promote && f.Voters == 1 && f.Live == 1
+	exempt := f.Change == ToPromote && f.Voters == 1 && f.Live == 1
 	if f.Safe() || exempt || c.Config.AcceptNoMargin {
 		return nil
 	}

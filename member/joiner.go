@@ -102,47 +102,19 @@ func (e *Engine) Join(ctx context.Context, peerURL string) (Result, error) {
 // gives it its vote by the strategy's rules. It starts and undoes nothing.
 // After an error the learner is as it was, or the error's step says otherwise.
 func Finish(ctx context.Context, client Client, id ID, config Config, strategy Strategy) (Result, error) {
-	config.Start, config.Stop, config.DataDir, config.OnFailure = nil, nil, nil, Keep
-	e, err := New(client, "unknown", config, strategy)
+	config.Stop = nil
+	r, err := runByID(ctx, client, id, config)
 	if err != nil {
 		return Result{}, err
 	}
-	m, err := e.lookUp(ctx, id)
-	if err != nil {
-		return Result{}, err
-	}
-	e.name = m.Name
-	r, err := e.newRun(ctx, strings.Join(m.PeerURLs, ","))
-	if err != nil {
-		return Result{}, err
+	if r == nil {
+		return Result{}, &JoinError{Name: id.String(), Step: StepCheck, MemberID: id, Err: reason(ErrGone, "no member has the ID %s", id)}
 	}
 	defer r.close()
-	r.started = id
-	r.watch = r.newWatch(m)
+	r.strategy, r.started = strategy, id
+	r.watch = r.newWatch(Member{ID: id, PeerURLs: r.urls})
 	if err := r.loop(ctx); err != nil {
 		return Result{}, r.fail(ctx, err)
 	}
 	return r.result, nil
-}
-
-// lookUp finds a member by its ID, waiting for the cluster as a join would.
-func (e *Engine) lookUp(ctx context.Context, id ID) (Member, error) {
-	r := e.bareRun("member " + id.String())
-	r.looker = newLooker(ctx, e.client, e.config, nil, r.rouse)
-	defer r.close()
-	for {
-		s, err := r.looker.look(ctx, false)
-		if err == nil {
-			if m, ok := s.ByID(id); ok {
-				return m.Member, nil
-			}
-			return Member{}, r.joinError(reason(ErrGone, "no member has the ID %s", id))
-		}
-		if _, err := r.blind(ctx, err); err != nil {
-			return Member{}, r.joinError(err)
-		}
-		if err := r.sleep(ctx, r.faults); err != nil {
-			return Member{}, r.joinError(r.contextEnded(err))
-		}
-	}
 }

@@ -91,26 +91,15 @@ func (l *looker) list(ctx context.Context) (List, error) {
 	}
 	again, cancelAgain := context.WithTimeout(ctx, l.config.EndpointTimeout)
 	defer cancelAgain()
-	list, stale := first(again, []string{"own", "known"}, func(ctx context.Context, whose string) (List, error) {
-		if whose == "own" {
-			return l.client.ListAt(ctx, Target{})
-		}
-		return l.anyKnown(ctx)
-	})
+	anybody := []Target{{}}
+	for _, m := range l.last.LiveVoters() {
+		anybody = append(anybody, m.Target)
+	}
+	list, stale := first(again, anybody, l.client.ListAt)
 	if stale != nil {
 		return List{}, because(ErrUnreachable, err)
 	}
 	return list, err
-}
-
-// anyKnown is the serializable list of any voter that answered the last look.
-func (l *looker) anyKnown(ctx context.Context) (List, error) {
-	for _, m := range l.last.LiveVoters() {
-		if list, err := l.client.ListAt(ctx, m.Target); err == nil {
-			return list, nil
-		}
-	}
-	return List{}, reason(ErrUnreachable, "no voter known answers")
 }
 
 // askable are the voters that answered the last look and the endpoints of the

@@ -46,6 +46,14 @@ type Target struct {
 // Own reports whether t stands for the endpoints of the caller's own client.
 func (t Target) Own() bool { return t.ID == 0 }
 
+// String names whom a request went to.
+func (t Target) String() string {
+	if t.Own() {
+		return "the caller's endpoints"
+	}
+	return "member " + t.ID.String()
+}
+
 // List is a member list as one server answered it.
 type List struct {
 	ClusterID ID

@@ -12,16 +12,19 @@ func (r *run) pass(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return r.blind(ctx, err)
 	}
-	act := Decide(c, r.strategy)
+	act := r.decide(c)
 	if act.Writes() && !c.Snapshot.Fresh {
 		// No write is decided on facts that may be a pass old.
 		if c, err = r.see(ctx, true); err != nil {
 			return r.blind(ctx, err)
 		}
-		act = Decide(c, r.strategy)
+		act = r.decide(c)
 	}
 	if err := r.exited(ctx); err != nil {
 		return verdict{}, err
+	}
+	if err := r.shutOut(c); err != nil {
+		return verdict{}, because(ErrTLS, err)
 	}
 	return r.do(ctx, c, act)
 }
@@ -62,7 +65,11 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 	}
 	ours, found := s.ByURLs(r.urls)
 	if !found {
-		return c, r.missing(s)
+		if !s.NoQuorum {
+			c.Missing = r.missing()
+			c.Started = r.started
+		}
+		return c, nil
 	}
 	r.found(ours)
 	if r.watch.of(ours.ID) {
@@ -83,7 +90,7 @@ func (r *run) found(ours Seen) {
 	if !r.greeted {
 		r.emit(Event{Kind: Found, Member: &ours.Member})
 	}
-	r.greeted = true
+	r.greeted, r.missed = true, time.Time{}
 	if r.adding {
 		r.adding, r.added, r.result.Added = false, ours.ID, time.Now()
 		r.emit(Event{Kind: Added, Member: &ours.Member})
@@ -98,21 +105,20 @@ func (r *run) found(ours Seen) {
 	r.ours = ours.ID
 }
 
-// missing is a list without our entry.
-func (r *run) missing(s Snapshot) error {
+// missing is a list without our entry. It returns for how long that has been so.
+func (r *run) missing() time.Duration {
+	if r.missed.IsZero() {
+		r.missed = time.Now()
+	}
 	switch {
 	case r.removing:
 		r.emit(Event{Kind: Removed, Text: "the entry is gone"})
 		r.forget()
-	case r.watch.of(r.ours) && !s.NoQuorum:
-		// Somebody removed the member that this call started. To add it again
-		// would undo what an operator did on purpose.
-		return reason(ErrGone, "member %s is not in the list any more", r.ours)
 	case !r.greeted:
 		r.emit(Event{Kind: Found, Text: "no member has our peer URL"})
 	}
 	r.greeted = true
-	return nil
+	return time.Since(r.missed)
 }
 
 // forget drops what was known of an entry that this call removed.

@@ -46,9 +46,9 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 	if err != nil {
 		return Plan{}, r.joinError(err)
 	}
-	act := Decide(c, r.strategy)
+	act := r.decide(c)
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,
-		Forecast: Foresee(c.Snapshot, Promote, act.Member),
+		Forecast: Foresee(c.Snapshot, ToPromote, act.Member),
 		Hazards:  version.Hazards(c.Snapshot.serverVersions(), c.Config.ServerVersion)}
 	if act.Do == DoRefuse {
 		p.Refused = act.Why

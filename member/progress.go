@@ -152,7 +152,7 @@ func (t *tracker) read(e evidence) Progress {
 func (t *tracker) phase(e evidence, p Progress) Phase {
 	var unready *Unready
 	answersNow := e.member.Liveness == Alive || e.metrics.live(e.patience) || errors.As(e.read.err, &unready)
-	t.answered = t.answered || answersNow || !e.read.at.IsZero() || e.member.Started()
+	t.answered = t.answered || answersNow || !e.read.at.IsZero() || e.member.Started() || tlsRefused(e.read.err)
 	switch {
 	case e.read.live(e.patience):
 		return InSync

@@ -15,6 +15,8 @@ type run struct {
 	*Engine
 	peerURL string
 	urls    []string
+	decide  func(Case) Act  // the join's table, unless something else is the aim
+	finish  func(Case, Act) // what a DoDone ends with
 	looker  *looker
 	wake    chan struct{}
 	faults  *backoff.ExponentialBackOff // after errors
@@ -31,6 +33,7 @@ type run struct {
 	removing  bool      // a remove of this call has not been seen done
 	removedAt time.Time // when the last one was sent
 	started   ID        // the entry Start was called for
+	missed    time.Time // since when that is not in the list; zero: it is
 	slotLimit int       // see Case
 	last      error     // the last real error of a server or a hook
 	waiting   error     // what is waited for; nil: nothing
@@ -54,9 +57,12 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 }
 
 func (e *Engine) bareRun(peerURL string) *run {
-	return &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
+	r := &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
 		faults: newFaults(),
 		waits:  newProportional(5*time.Millisecond, 3*time.Second), watches: newProportional(25*time.Millisecond, 3*time.Second)}
+	r.decide = func(c Case) Act { return Decide(c, r.strategy) }
+	r.finish = r.joined
+	return r
 }
 
 func (r *run) close() {

@@ -3,17 +3,11 @@ package member
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // undo leaves nothing behind that nobody owns, as far as the policy says. It
 // runs under a context of its own, bounded and detached from the caller's. It
 // returns what was done, or what could not be, in words; empty is nothing.
-//
-// The role is read from the live list, never remembered. A voter stays: to take
-// its vote away is a decision of its own. A learner is removed first and stopped
-// after: a promotion that is still in flight, from us or from somebody else,
-// would otherwise give a vote to a server that we have stopped.
 func (r *run) undo(ctx context.Context) string {
 	if r.config.OnFailure == Keep || !r.changed || r.added == 0 && !r.adding {
 		return ""
@@ -33,63 +27,48 @@ func (r *run) undo(ctx context.Context) string {
 	return did
 }
 
-// undoEntry looks, removes and looks again until the entry is gone.
+// undoEntry removes our entry where the policy wants that, by the same loop as a
+// join. A learner is removed first and its server stopped after: a promotion that
+// is still in flight, from us or from somebody else, would otherwise give a vote
+// to a server that we have stopped.
 func (r *run) undoEntry(ctx context.Context) (did string, err error) {
-	for tried := false; ; tried = true {
-		s, err := r.looker.look(ctx, false)
-		switch {
-		case ctx.Err() != nil:
-			return "", fmt.Errorf("%w: %w", ctx.Err(), r.last)
-		case err != nil:
-			r.last = err
-			if err := r.sleep(ctx, r.faults); err != nil {
-				return "", err
-			}
-			continue
-		}
-		ours, found := s.ByURLs(r.urls)
-		if !found && tried {
-			return r.stopped(ctx, "the entry was removed")
-		}
-		if keep := r.keeps(ours, found); keep != "" || !found {
-			return keep, nil
-		}
-		if err := r.removeNow(ctx, s, ours); err != nil {
-			r.last = err
-			if err := r.sleep(ctx, r.faults); err != nil {
-				return "", fmt.Errorf("%w: %w", err, r.last)
-			}
-		}
+	var last Act
+	sent := false
+	r.decide = func(c Case) Act {
+		last = undoing(c, r.added, r.config.OnFailure)
+		sent = sent || last.Do == DoRemove
+		return last
 	}
+	r.finish = func(Case, Act) {}
+	if err := r.loop(ctx); err != nil {
+		return "", err
+	}
+	if !sent || last.Text != "" {
+		return last.Text, nil
+	}
+	return r.stopped(ctx, "the entry was removed")
 }
 
-// keeps says why the entry stays, or nothing if it may go.
-func (r *run) keeps(ours Seen, found bool) string {
+// undoing decides what becomes of our entry. The role is the live list's, never
+// a remembered one. A voter stays: to take its vote away is a decision of its own.
+func undoing(c Case, added ID, policy OnFailure) Act {
+	ours, found := c.Snapshot.ByURLs(c.PeerURLs)
+	stays := func(why string) Act {
+		return Act{Do: DoDone, Member: ours.Member, Text: fmt.Sprintf("%s %s", ours.Member, why)}
+	}
 	switch {
-	case !found:
-		return ""
-	case !ours.Learner && ours.Started():
-		return fmt.Sprintf("%s has run and keeps its vote", ours.Member)
-	case !ours.Learner:
-		return fmt.Sprintf("%s keeps its vote; Join again, or remove it", ours.Member)
-	case r.added != 0 && ours.ID != r.added:
-		return fmt.Sprintf("%s was not added by this call and stays", ours.Member)
-	case ours.Started() && r.config.OnFailure != Undo:
-		return fmt.Sprintf("%s has run and stays; Join again, or remove it", ours.Member)
+	case !found && !c.Snapshot.NoQuorum:
+		return Act{Do: DoDone}
+	case found && !ours.Learner:
+		return stays("keeps its vote; Join again, or remove it")
+	case found && added != 0 && ours.ID != added:
+		return stays("was not added by this call and stays")
+	case found && ours.Started() && policy != Undo:
+		return stays("has run and stays; Join again, or remove it")
+	case c.Snapshot.NoQuorum:
+		return WaitFor(ours.Member, reason(ErrNoQuorum, "nothing can be removed"))
 	}
-	return ""
-}
-
-func (r *run) removeNow(ctx context.Context, s Snapshot, ours Seen) error {
-	if err := permitted(ctx, r.config.MayRemove, ours.Member); err != nil {
-		return err
-	}
-	r.removing, r.removedAt = true, time.Now()
-	r.emit(Event{Kind: Removing, Member: &ours.Member, Text: "the join failed"})
-	via, _ := writeTo(s)
-	bounded, cancel := context.WithTimeout(ctx, r.config.WriteTimeout)
-	defer cancel()
-	return r.client.Remove(bounded, via, ours.ID)
+	return Act{Do: DoRemove, Member: ours.Member, Text: "the join failed"}
 }
 
 // stopped stops the server and moves its data aside, once its entry is gone: a

@@ -27,7 +27,7 @@ func NewVotingJoiner(client Client, name string, config Config) (*VotingJoiner, 
 type voting struct{}
 
 func (voting) Absent(c Case) Act {
-	if err := allowed(c, Foresee(c.Snapshot, AddVoter, Member{})); err != nil {
+	if err := allowed(c, Foresee(c.Snapshot, ToAddVoter, Member{})); err != nil {
 		return Refused(err)
 	}
 	return Act{Do: DoAddVoter}

@@ -98,6 +98,20 @@ func (w *watch) observe(s Snapshot, ours Seen) Progress {
 	return w.tracker.observe(e)
 }
 
+// shutOut is the refusal where TLS keeps us from the peer port of a learner that
+// runs: it never gets its vote then, however long we wait. Only the Alive hook's
+// word could stand in for the read.
+func (r *run) shutOut(c Case) error {
+	ours, found := c.Snapshot.ByURLs(r.urls)
+	if !found || !r.watch.of(ours.ID) || !ours.Learner || !ours.Started() || r.config.Alive != nil {
+		return nil
+	}
+	if err := r.watch.reader.heard().err; tlsRefused(err) {
+		return err
+	}
+	return nil
+}
+
 // prove asks for one quick read. A slow answer is no proof, and starts the
 // settling anew.
 func (w *watch) prove(ctx context.Context) *Proof {

@@ -14,8 +14,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/manifest"
 	"github.com/etcdjoin/etcdjoin/member"
+	theversion "github.com/etcdjoin/etcdjoin/version"
 )
 
 // What manifest.DataDir says of directories that real servers wrote, and what
@@ -40,14 +42,6 @@ func startSynced(t *testing.T, version string, opts ...etcdtest.Option) *etcdtes
 	return etcdtest.Start(t, 1, append(opts, etcdtest.WithVersion(version), etcdtest.WithFsync())...)
 }
 
-// half a minute is more than any server here needs to serve.
-func half(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
 		cluster := startSynced(t, version)
@@ -63,7 +57,7 @@ func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
 		assert.Equal(t, want, inspect(t, zeroTail(t, voter.Dir)), "with a zeroed tail")
 
 		require.NoError(t, voter.Start(""))
-		require.NoError(t, voter.WaitServing(half(t)))
+		require.NoError(t, voter.WaitServing(within(t, 30*time.Second)))
 		assert.Equal(t, want, inspect(t, voter.Dir), "restarted")
 	})
 }
@@ -119,7 +113,7 @@ func TestDataDirOfAJoiner(t *testing.T) {
 			}
 		}
 		require.NoError(t, joiner.Start(""))
-		require.NoError(t, joiner.WaitServing(half(t)))
+		require.NoError(t, joiner.WaitServing(within(t, 30*time.Second)))
 		assert.Equal(t, want, inspect(t, joiner.Dir), "serving")
 	})
 }
@@ -180,6 +174,56 @@ func TestDataWithoutItsLog(t *testing.T) {
 	})
 }
 
+// A member that was removed comes back by one Join with the ready hooks: its data
+// is archived, and etcd restarted from a file of its new ID.
+func TestRemovedMemberJoinsAgainByTheReadyHooks(t *testing.T) {
+	eachDataDirVersion(t, func(t *testing.T, version string) {
+		cluster := startSynced(t, version)
+		file := filepath.Join(t.TempDir(), "etcd.conf.yaml")
+		joiner := cluster.NewServer("joiner", etcdtest.WithArgs("--config-file="+file)) // etcd ignores all other flags
+		var restarts []bool
+		run := func(_ context.Context, restart bool) error {
+			restarts = append(restarts, restart)
+			if restart {
+				joiner.Kill()
+			}
+			return joiner.Start("in=the-file")
+		}
+		spec := manifest.Spec{
+			Version:             theversion.MustParse(version),
+			DataDir:             joiner.Dir,
+			AdvertiseClientURLs: []string{joiner.ClientURL},
+			MetricsURLs:         []string{joiner.MetricsURL},
+		}
+		startHook := manifest.ConfigFileStart(file, spec, run)
+		j, err := learner.NewJoiner(newClient(cluster), joiner.Name, member.Config{
+			Start:   startHook,
+			Stop:    func(context.Context) error { joiner.Stop(); return nil },
+			DataDir: manifest.DataDir{Dir: joiner.Dir},
+			Rejoin:  true,
+			Observe: logEvents(t),
+		})
+		require.NoError(t, err)
+
+		start, err := j.Add(within(t, 30*time.Second), joiner.PeerURL)
+		require.NoError(t, err)
+		for range 2 {
+			require.NoError(t, startHook(t.Context(), start))
+			require.NoError(t, joiner.WaitServing(within(t, 30*time.Second)))
+		}
+		assert.Equal(t, []bool{true, false}, restarts)
+		remove(t, cluster, start.MemberID)
+		time.Sleep(time.Second) // the same URL within a second would get the same ID
+
+		result, err := j.Join(within(t, time.Minute), joiner.PeerURL)
+		require.NoError(t, err)
+		assert.NotEqual(t, start.MemberID, result.Member.ID)
+		assert.Equal(t, []bool{true, false, true}, restarts)
+		assert.Equal(t, result.Member.ID, inspect(t, joiner.Dir).MemberID)
+		assert.Equal(t, start.MemberID, info(t, archived(t, manifest.DataDir{Dir: joiner.Dir})).MemberID)
+	})
+}
+
 func whatItServes(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Server) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -225,7 +269,7 @@ func joinAsLearner(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Ser
 	t.Helper()
 	id := cluster.AddLearner(joiner)
 	require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
-	require.NoError(t, joiner.WaitServing(half(t)))
+	require.NoError(t, joiner.WaitServing(within(t, 30*time.Second)))
 	got := info(t, dir)
 	assert.Equal(t, member.ID(id), got.MemberID)
 	return got
@@ -266,7 +310,7 @@ func only(t *testing.T, pattern string) string {
 func put(t *testing.T, client *clientv3.Client, key, value string, times int) {
 	t.Helper()
 	for range times {
-		_, err := client.Put(half(t), key, value)
+		_, err := client.Put(within(t, 30*time.Second), key, value)
 		require.NoError(t, err)
 	}
 }

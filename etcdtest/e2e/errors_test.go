@@ -42,6 +42,27 @@ func TestRefusedTLSEndsAJoinAtOnce(t *testing.T) {
 	}
 }
 
+// A server whose peer port refuses us runs all the same, and no wait changes that.
+func TestAPeerPortThatRefusesUsIsNotTakenForAServerThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.WithTLS())
+	for name, show := range map[string]*tls.Config{
+		"it does not trust our certificate": c.WrongTLS(),
+		"nothing is configured":             nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cli := member.NewClient(c.Client(), member.ClientConfig{ClientTLS: c.ClientTLS(), PeerTLS: show})
+			begin := time.Now()
+			_, err := joinBy(t, within(t, 2*time.Minute), theLearnersWay, cli, c.NewServer("second"), func(c *member.Config) { c.OnFailure, c.StallTimeout = member.Undo, 5*time.Second })
+			t.Log(time.Since(begin), err)
+			require.ErrorIs(t, err, member.ErrTLS)
+			assert.Less(t, time.Since(begin), 30*time.Second)
+			assert.NotContains(t, err.Error(), "not started")
+			assert.Len(t, entries(t, c.Client()), 1)
+		})
+	}
+}
+
 // enableAuth makes root and a user without any role, and turns auth on.
 func enableAuth(t *testing.T, c *etcdtest.Cluster) {
 	t.Helper()
@@ -116,11 +137,13 @@ func healable(t *testing.T, why error, list func() []string, join func(context.C
 		deadline, stall time.Duration
 	}{
 		"the context ends": {5 * time.Second, time.Minute},
-		"nothing moves":    {time.Minute, 3 * time.Second},
+		"nothing moves":    {time.Minute, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, begin := list(), time.Now()
-			err := join(within(t, tc.deadline), startsNothing(t), func(c *member.Config) { c.StallTimeout = tc.stall })
+			err := join(within(t, tc.deadline), startsNothing(t), func(c *member.Config) {
+				c.StallTimeout, c.EndpointTimeout = tc.stall, 500*time.Millisecond
+			})
 			t.Logf("after %v", time.Since(begin))
 			e := unwritten(t, err, why)
 			if tc.deadline < tc.stall {
@@ -153,6 +176,10 @@ func TestWithoutAQuorumNothingIsWritten(t *testing.T) {
 	c.Servers()[1].Kill()
 	c.Servers()[2].Kill()
 	last := c.ClientFor(c.Servers()[0])
+	require.Eventually(t, func() bool {
+		st, err := last.Status(within(t, 5*time.Second), c.Endpoints()[0])
+		return err == nil && st.Leader == 0
+	}, 30*time.Second, 50*time.Millisecond)
 	list := func() []string { return entries(t, last, clientv3.WithSerializable()) }
 	for way, by := range map[string]way{"learner": theLearnersWay, "voter": theOldWay} {
 		t.Run(way, func(t *testing.T) {

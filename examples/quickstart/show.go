@@ -124,9 +124,21 @@ func (v *view) happened(e member.Event) {
 		v.say("%s: promoted: one of %d voters", e.Name, e.Voters)
 	case member.Served:
 		v.say("%s: serving: %d of %d voters may fail", e.Name, e.Margin, e.Voters)
+	case member.Undone:
+		v.undone(e)
 	default:
 		v.say("%s: %s: %s", e.Name, e.Kind, e.Text)
 	}
+}
+
+// undone tells what was left of a join that ended early: a vote is never taken
+// back.
+func (v *view) undone(e member.Event) {
+	what := "undone"
+	if v.votes {
+		what = "kept"
+	}
+	v.say("%s: %s: %s", e.Name, what, e.Text)
 }
 
 // progressed is a line where no bar shows the same, and ends with the vote.
