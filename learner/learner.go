@@ -3,6 +3,7 @@ package learner
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/etcdjoin/etcdjoin/version"
@@ -43,10 +44,19 @@ func (strategy) Absent(c member.Case) member.Act {
 }
 
 // Found adopts a learner, started before or not. A voter that never ran is a
-// leftover of the old way: it counts against the quorum for nothing.
-func (strategy) Found(c member.Case, ours member.Seen) member.Act {
+// leftover of the old way: it counts against the quorum for nothing. It is not
+// removed where it could not be added again, or answers all the same.
+func (s strategy) Found(c member.Case, ours member.Seen) member.Act {
 	if ours.Learner {
 		return member.StartIt(ours.Member, "it is in the list as a learner")
+	}
+	switch next := s.Absent(c); {
+	case next.Do != member.DoAddLearner:
+		return next
+	case ours.Liveness == member.Alive:
+		return member.Refused(fmt.Errorf("%w: %s answers, though it has published no name", member.ErrVoter, ours.Member))
+	case c.Data.Kind == member.DataMember && !c.Config.Rejoin:
+		return member.Refused(fmt.Errorf("%w: it would be once %s, a voter that never ran, is removed to be added as a learner", member.ErrRemoved, ours.Member))
 	}
 	return member.RemoveIt(c, ours.Member, "it is a voter that never ran, to be added as a learner")
 }

@@ -56,13 +56,17 @@ func (d DataDir) Inspect(ctx context.Context) (member.DataInfo, error) {
 	if d.Dir == "" {
 		return member.DataInfo{}, errors.New("inspect data directory: DataDir.Dir is not set")
 	}
+	return d.look(), nil
+}
+
+func (d DataDir) look() member.DataInfo {
 	switch found, err := wal.Exist(d.walDir()); {
 	case err != nil:
-		return damaged(err), nil
+		return damaged(err)
 	case found:
-		return d.whose(), nil
+		return d.whose()
 	default:
-		return d.withoutLog(), nil
+		return d.withoutLog()
 	}
 }
 

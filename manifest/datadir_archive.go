@@ -34,7 +34,8 @@ var ErrInUse = errors.New("an etcd process still uses the data")
 // data is, moves last. Where a server still runs on the data, Archive waits for
 // it to end, for Release at most, and then returns [ErrInUse]; stop the server
 // first. A member directory or WALDir that is a symbolic link is refused before
-// anything is moved.
+// anything is moved. A WALDir that is a mount point cannot be archived; etcd
+// could not make it anew either.
 func (d DataDir) Archive(ctx context.Context) error {
 	info, err := d.Inspect(ctx)
 	if err != nil || info.Kind == member.DataEmpty {

@@ -15,7 +15,7 @@ type fileEdit struct {
 	scan    *fileScan
 	want    map[string]string
 	touched map[string]bool     // keys
-	gone    map[*yaml.Node]bool // values that are taken out
+	taken   map[*yaml.Node]bool // values that are taken out
 }
 
 func openFile(data []byte) (*fileEdit, error) {
@@ -23,7 +23,7 @@ func openFile(data []byte) (*fileEdit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileEdit{yamlEdit: yamlEdit{yamlDoc: scan.yamlDoc}, scan: scan, want: wanted(scan.found()), touched: map[string]bool{}, gone: map[*yaml.Node]bool{}}, nil
+	return &fileEdit{yamlEdit: yamlEdit{yamlDoc: scan.yamlDoc}, scan: scan, want: wanted(scan.found()), touched: map[string]bool{}, taken: map[*yaml.Node]bool{}}, nil
 }
 
 func (e *fileEdit) settings() []found        { return e.scan.found() }
@@ -131,7 +131,7 @@ func (e *fileEdit) take(k keyUse) error {
 	if k.key == nil || at < 0 {
 		return fault(k.line, "%s comes from elsewhere in the file: edit it by hand", k.label)
 	}
-	e.gone[k.node] = true
+	e.taken[k.node] = true
 	return e.removeItems(k.parent, at, at+1, 2, k.label)
 }
 
@@ -186,7 +186,7 @@ func (e *fileEdit) valueBefore(parent *yaml.Node, name string) *yaml.Node {
 	bestName := ""
 	for i := 0; i+1 < len(parent.Content); i += 2 {
 		key, value := parent.Content[i], parent.Content[i+1]
-		if e.gone[value] || e.nodeEnd(value) < 0 {
+		if e.taken[value] || e.nodeEnd(value) < 0 {
 			continue
 		}
 		last = value
@@ -221,7 +221,7 @@ func keyText(name string, k valueKind, value string, inFlow bool) string {
 
 // result looks at the changed file.
 func (e *fileEdit) result() ([]byte, error) {
-	out := spliced(e.data, e.splices)
+	out := spliced(e.data, e.finish())
 	again, err := openFile(out)
 	if err != nil {
 		return nil, fault(asSource(err).Line, "cannot be edited safely: the result %s", asSource(err).Rule)
@@ -249,6 +249,9 @@ func (e *fileEdit) untouchedBy(touched map[string]bool) []string {
 			}
 			if touched[strings.TrimPrefix(path, ".")] && path != prefix {
 				continue
+			}
+			if c.Tag == "!!null" {
+				continue // what a block becomes when its last key goes
 			}
 			if c.Kind == yaml.ScalarNode && (n.Kind != yaml.MappingNode || i%2 == 1) || c.Kind == yaml.AliasNode {
 				all = append(all, path+" "+c.Tag+" "+c.Value)

@@ -295,7 +295,7 @@ func (e *podEdit) followNumber(n *yaml.Node, port int) error {
 // result looks at the changed file: it must read as intended, and differ nowhere
 // else.
 func (e *podEdit) result() ([]byte, error) {
-	out := spliced(e.data, e.splices)
+	out := spliced(e.data, e.finish())
 	again, err := openPod(out)
 	if err != nil {
 		return nil, fault(asSource(err).Line, "cannot be edited safely: the result %s", asSource(err).Rule)

@@ -32,6 +32,7 @@ func spliced(data []byte, splices []splice) []byte {
 type yamlEdit struct {
 	*yamlDoc
 	splices []splice
+	gone    map[*yaml.Node][]bool // which elements within brackets go
 }
 
 func (e *yamlEdit) splice(from, to int, text string) {
@@ -178,28 +179,70 @@ func (e *yamlEdit) removeLines(from, to int) {
 	e.splice(start, end, "")
 }
 
-// removeItems takes elements first to last out of a collection that keeps
-// others; stride is 2 for a mapping's keys with their values.
+// removeItems takes elements first to last out of a collection; stride is 2 for
+// a mapping's keys with their values.
 func (e *yamlEdit) removeItems(parent *yaml.Node, first, last, stride int, label string) error {
 	if _, err := e.own(parent, label); err != nil {
 		return err
 	}
 	nodes := parent.Content
 	start, end := e.offset(nodes[first]), e.nodeEnd(nodes[last])
-	if start < 0 || end < 0 || len(nodes) == last-first+1 {
+	if start < 0 || end < 0 {
 		return fault(nodes[first].Line, "%s cannot be taken out without touching more: edit it by hand", label)
 	}
-	switch {
-	case parent.Style&yaml.FlowStyle != 0 && last+1 < len(nodes):
-		e.splice(start, e.offset(nodes[last+1]), "")
-	case parent.Style&yaml.FlowStyle != 0:
-		e.splice(e.nodeEnd(nodes[first-1]), end, "")
-	case !ownLine(e.leading(nodes[first]), stride == 1):
-		return fault(nodes[first].Line, "%s does not stand on a line of its own: edit it by hand", label)
-	default:
-		e.removeLines(start, end)
+	if parent.Style&yaml.FlowStyle != 0 {
+		e.markGone(parent, first, last)
+		return nil
 	}
+	if !ownLine(e.leading(nodes[first]), stride == 1) {
+		return fault(nodes[first].Line, "%s does not stand on a line of its own: edit it by hand", label)
+	}
+	e.removeLines(start, end)
 	return nil
+}
+
+// markGone notes elements within brackets: which commas go with them depends on
+// which others go.
+func (e *yamlEdit) markGone(parent *yaml.Node, first, last int) {
+	if e.gone == nil {
+		e.gone = map[*yaml.Node][]bool{}
+	}
+	if e.gone[parent] == nil {
+		e.gone[parent] = make([]bool, len(parent.Content))
+	}
+	for i := first; i <= last; i++ {
+		e.gone[parent][i] = true
+	}
+}
+
+// finish is all splices, those of markGone included.
+func (e *yamlEdit) finish() []splice {
+	for parent, gone := range e.gone {
+		for i := 0; i < len(gone); i++ {
+			j := i
+			for j < len(gone) && gone[j] {
+				j++
+			}
+			if j > i {
+				e.removeRun(parent.Content, i, j)
+			}
+			i = j
+		}
+	}
+	e.gone = nil
+	return e.splices
+}
+
+// removeRun takes elements i to j out, with the comma before or behind them.
+func (e *yamlEdit) removeRun(nodes []*yaml.Node, i, j int) {
+	switch {
+	case i > 0:
+		e.splice(e.nodeEnd(nodes[i-1]), e.nodeEnd(nodes[j-1]), "")
+	case j < len(nodes):
+		e.splice(e.offset(nodes[0]), e.offset(nodes[j]), "")
+	default:
+		e.splice(e.offset(nodes[0]), e.nodeEnd(nodes[j-1]), "")
+	}
 }
 
 // ownLine reports whether an element begins its line.

@@ -73,7 +73,8 @@ type migrator struct {
 	editor
 	to      version.Version
 	gates   gateSet
-	spare   []int // settings that became gates: one of them makes room for the flag
+	spare   []int  // settings that became gates: one of them makes room for the flag
+	later   []told // what goes in when all that goes is out
 	changes []Change
 }
 
@@ -92,7 +93,15 @@ func (m *migrator) run() error {
 			return err
 		}
 	}
-	return m.writeGates()
+	if err := m.writeGates(); err != nil {
+		return err
+	}
+	for _, t := range m.later {
+		if err := m.insert(t.spelling, t.value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // one decides about one setting.
@@ -204,7 +213,8 @@ func (m *migrator) oldGate(f found, g gateValue) (keep bool, err error) {
 		return true, nil
 	case ok:
 		m.noteGate(f, name, pair, m.writtenAs(to, f, g.value), "before 3.6.0 there were no gates", false)
-		return false, m.insert(to, g.value)
+		m.later = append(m.later, told{to, g.value})
+		return false, nil
 	}
 	m.noteGate(f, name, pair, "", "etcd "+m.to.String()+" has no such gate: it is "+history(name), isLost(name, g.value))
 	return false, nil

@@ -149,13 +149,15 @@ func TestProbesFollowTheMetricsURL(t *testing.T) {
 		change func(*Spec)
 		want   target // of liveness
 	}{
-		"default":               {func(*Spec) {}, target{"127.0.0.1", "HTTP", "/livez", 2381}},
-		"another port":          {func(s *Spec) { s.MetricsURLs = []string{"http://10.0.0.2:9000", "http://127.0.0.1:2381"} }, target{"10.0.0.2", "HTTP", "/livez", 9000}},
-		"any address":           {func(s *Spec) { s.MetricsURLs = []string{"http://0.0.0.0:2381"} }, target{"127.0.0.1", "HTTP", "/livez", 2381}},
-		"any IPv6 address":      {func(s *Spec) { s.MetricsURLs = []string{"http://[::]:2381"} }, target{"::1", "HTTP", "/livez", 2381}},
-		"https":                 {func(s *Spec) { s.MetricsURLs = []string{"https://10.0.0.2:2381"} }, target{"10.0.0.2", "HTTPS", "/livez", 2381}},
-		"no metrics":            {func(s *Spec) { s.Without = []string{"listen-metrics-urls"} }, target{"10.0.0.2", "", "", 2380}},
-		"no metrics, all peers": {func(s *Spec) { s.Without, s.ListenPeerURLs = []string{"listen-metrics-urls"}, []string{"http://0.0.0.0:2390"} }, target{"127.0.0.1", "", "", 2390}},
+		"default":          {func(*Spec) {}, target{"127.0.0.1", "HTTP", "/livez", 2381}},
+		"another port":     {func(s *Spec) { s.MetricsURLs = []string{"http://10.0.0.2:9000", "http://127.0.0.1:2381"} }, target{"10.0.0.2", "HTTP", "/livez", 9000}},
+		"any address":      {func(s *Spec) { s.MetricsURLs = []string{"http://0.0.0.0:2381"} }, target{"127.0.0.1", "HTTP", "/livez", 2381}},
+		"any IPv6 address": {func(s *Spec) { s.MetricsURLs = []string{"http://[::]:2381"} }, target{"::1", "HTTP", "/livez", 2381}},
+		"https":            {func(s *Spec) { s.MetricsURLs = []string{"https://10.0.0.2:2381"} }, target{"10.0.0.2", "HTTPS", "/livez", 2381}},
+		"no metrics":       {func(s *Spec) { s.Without = []string{"listen-metrics-urls"} }, target{"10.0.0.2", "", "", 2380}},
+		"no metrics, all peers": {func(s *Spec) {
+			s.Without, s.ListenPeerURLs = []string{"listen-metrics-urls"}, []string{"http://0.0.0.0:2390"}
+		}, target{"127.0.0.1", "", "", 2390}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := minimal("3.7.3").For(startPlain)

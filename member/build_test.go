@@ -1,12 +1,12 @@
 package member_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/etcdjoin/etcdjoin/learner"
@@ -50,18 +50,20 @@ func ours(changes ...change) *member.Seen {
 	return &m
 }
 
-func named(name string) change            { return func(m *member.Seen) { m.Name = name } }
-func at(urls ...string) change            { return func(m *member.Seen) { m.PeerURLs = urls } }
-func runs(version string) change          { return func(m *member.Seen) { m.Status.Version = version } }
-func fails(err error) change              { return func(m *member.Seen) { m.Err = err } }
-func alarmed(text string) change          { return func(m *member.Seen) { m.Status.Errors = []string{text} } }
-func older(age time.Duration) change      { return func(m *member.Seen) { m.Since = now.Add(-age) } }
-func aLearner(m *member.Seen)             { m.Learner, m.Status.Learner = true, true }
-func saysLearner(m *member.Seen)          { m.Status.Learner = true }
-func nameless(m *member.Seen)             { m.Name = "" }
-func dead(m *member.Seen)                 { m.Liveness, m.At, m.Status = member.Dead, time.Time{}, member.Status{} }
-func silent(m *member.Seen)               { m.Liveness, m.At, m.Status = member.Unknown, time.Time{}, member.Status{} }
-func neverRan(m *member.Seen)             { silent(m); m.Name, m.ClientURLs = "", nil }
+func named(name string) change       { return func(m *member.Seen) { m.Name = name } }
+func at(urls ...string) change       { return func(m *member.Seen) { m.PeerURLs = urls } }
+func runs(version string) change     { return func(m *member.Seen) { m.Status.Version = version } }
+func fails(err error) change         { return func(m *member.Seen) { m.Err = err } }
+func alarmed(text string) change     { return func(m *member.Seen) { m.Status.Errors = []string{text} } }
+func older(age time.Duration) change { return func(m *member.Seen) { m.Since = now.Add(-age) } }
+func aLearner(m *member.Seen)        { m.Learner, m.Status.Learner = true, true }
+func saysLearner(m *member.Seen)     { m.Status.Learner = true }
+func nameless(m *member.Seen)        { m.Name = "" }
+func dead(m *member.Seen)            { m.Liveness, m.At, m.Status = member.Dead, time.Time{}, member.Status{} }
+func silent(m *member.Seen) {
+	m.Liveness, m.At, m.Status = member.Unknown, time.Time{}, member.Status{}
+}
+func neverRan(m *member.Seen)              { silent(m); m.Name, m.ClientURLs = "", nil }
 func voters(n int) (members []member.Seen) { return live(n, n) }
 
 // live are n voters of which some answer, and the rest are silent.
@@ -99,21 +101,22 @@ type want struct {
 	why error
 }
 
-func does(do member.Do) want    { return want{do: do} }
-func refuses(why error) want    { return want{member.DoRefuse, why} }
-func waitsFor(why error) want   { return want{member.DoWait, why} }
-func (w want) String() string   { return fmt.Sprintf("%s %v", w.do, w.why) }
-func (w want) check(t *testing.T, act member.Act) {
-	t.Helper()
-	require.Equal(t, w.do, act.Do, "%s: %v", act.Text, act.Why)
-	switch act.Do {
-	case member.DoRefuse, member.DoWait:
-		require.Error(t, act.Why)
-		assert.NotEmpty(t, act.Text)
-	default:
-		assert.NoError(t, act.Why)
+func does(do member.Do) want  { return want{do: do} }
+func refuses(why error) want  { return want{member.DoRefuse, why} }
+func waitsFor(why error) want { return want{member.DoWait, why} }
+
+// differs says how an act is not the wanted one.
+func (w want) differs(act member.Act) error {
+	ends := act.Do == member.DoRefuse || act.Do == member.DoWait
+	switch {
+	case act.Do != w.do:
+		return fmt.Errorf("want %s (%v), got %s: %s", w.do, w.why, act.Do, act.Text)
+	case ends && (act.Why == nil || act.Text == ""):
+		return fmt.Errorf("%s without a reason", act.Do)
+	case !ends && act.Why != nil:
+		return fmt.Errorf("%s for %w", act.Do, act.Why)
+	case w.why != nil && !errors.Is(act.Why, w.why):
+		return fmt.Errorf("%s, want %q, got %w", act.Do, w.why, act.Why)
 	}
-	if w.why != nil {
-		assert.ErrorIs(t, act.Why, w.why)
-	}
+	return nil
 }

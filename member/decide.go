@@ -100,10 +100,12 @@ func Decide(c Case, s Strategy) Act {
 		return absent(c, s)
 	case !ours.Started():
 		return unstarted(c, s, ours)
+	case c.Data.Kind == DataMember && c.Data.MemberID != ours.ID:
+		return notItsData(c, ours)
 	case ours.Learner:
 		return learner(c, s, ours)
 	}
-	return voter(c, ours)
+	return voter(c, s, ours)
 }
 
 // identify finds our entry: the one whose ID our data directory holds, else the
@@ -152,7 +154,7 @@ func conflicts(c Case, ours Seen) error {
 // that nobody has without a quorum.
 func withoutQuorum(c Case, ours Seen, found bool) Act {
 	none := reason(ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
-	if !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == DataMember {
+	if !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == DataMember && c.Data.MemberID != ours.ID {
 		return WaitFor(ours.Member, none)
 	}
 	return StartIt(ours.Member, "it never ran, and the cluster has no quorum without it")
@@ -170,19 +172,41 @@ func absent(c Case, s Strategy) Act {
 		}
 		return Refused(gone)
 	}
-	if c.Data.Kind == DataMember {
-		return archive(c, Member{}, reason(ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID))
+	gone := reason(ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID)
+	if c.Data.Kind == DataMember && !c.Config.Rejoin {
+		return Refused(gone)
+	}
+	next, hopeless := prospect(c, s)
+	if hopeless {
+		return next
 	}
 	if act, taken := nameTaken(c, 0); taken {
 		return act
 	}
-	if err := preflight(c); err != nil {
-		return Refused(err)
-	}
-	if holders := c.Snapshot.Learners(); c.SlotLimit > 0 && len(holders) >= c.SlotLimit {
+	holders := c.Snapshot.Learners()
+	switch {
+	case next.Do == DoRefuse:
+		return next
+	case c.Data.Kind == DataMember:
+		return archive(c, Member{}, gone)
+	case c.SlotLimit > 0 && len(holders) >= c.SlotLimit:
 		return slot(c, holders)
 	}
-	return s.Absent(c)
+	return next
+}
+
+// prospect is how our entry would be added, and whether there is no hope of it:
+// nothing is removed or moved aside for a join that cannot be. A quorum at risk
+// is not hopeless, for to remove a dead member may mend it.
+func prospect(c Case, s Strategy) (next Act, hopeless bool) {
+	switch err := preflight(c); {
+	case errors.Is(err, version.ErrNoVersion):
+		return WaitFor(Member{}, err), true
+	case err != nil:
+		return Refused(err), true
+	}
+	next = s.Absent(c)
+	return next, next.Do == DoWait || next.Do == DoRefuse && !errors.Is(next.Why, ErrQuorumAtRisk)
 }
 
 // archive moves data aside that must never be started again, if the caller allows it.
@@ -252,25 +276,40 @@ func learner(c Case, s Strategy, ours Seen) Act {
 	case c.Data.Kind == DataEmpty && c.Started != ours.ID:
 		// A member whose log is gone must never start under its old ID: it
 		// panics "tocommit is out of range" for ever (P-E13, etcd #21178).
-		return lostDisk(c, ours)
+		return lostDisk(c, s, ours)
 	case c.Started != ours.ID:
 		return s.Found(c, ours)
 	}
 	return s.Learner(c, ours)
 }
 
-func lostDisk(c Case, ours Seen) Act {
-	if !c.Config.Rejoin {
+func lostDisk(c Case, s Strategy, ours Seen) Act {
+	switch next, hopeless := prospect(c, s); {
+	case !c.Config.Rejoin:
 		return Refused(reason(ErrDataLost, "%s has run before, and its data directory is empty", ours.Member))
+	case hopeless:
+		return next
+	case !ours.Learner && ours.Liveness == Alive:
+		return Refused(reason(ErrVoter, "%s answers: the data directory looked at is not its own", ours.Member))
 	}
 	return RemoveIt(c, ours.Member, "its data is lost")
 }
 
+// notItsData decides where our data directory holds a removed member, and not
+// the one that has run under our URLs. To start it would start the wrong one.
+func notItsData(c Case, ours Seen) Act {
+	other := reason(ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.Member)
+	if ours.Liveness == Alive {
+		return Refused(reason(other, "which answers: the data directory looked at is not its own"))
+	}
+	return archive(c, ours.Member, other)
+}
+
 // voter decides for our entry that votes.
-func voter(c Case, ours Seen) Act {
+func voter(c Case, s Strategy, ours Seen) Act {
 	switch {
 	case c.Data.Kind == DataEmpty && c.Started != ours.ID:
-		return lostDisk(c, ours)
+		return lostDisk(c, s, ours)
 	case c.Config.ReturnAt == Promoted && c.Started == ours.ID:
 		return Act{Do: DoDone, Member: ours.Member}
 	case ours.Liveness == Alive && ours.Status.Learner:

@@ -27,6 +27,7 @@ type looker struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	probes map[ID]*watched
+	since  map[ID]time.Time // when earlier looks first saw a member, if they told
 	last   Snapshot
 }
 
@@ -129,7 +130,10 @@ func (l *looker) follow(list List) {
 			w.target.Member = m
 			continue
 		}
-		since := time.Now()
+		since, seen := l.since[m.ID]
+		if !seen {
+			since = time.Now()
+		}
 		if ok {
 			since = w.since
 			w.stop()

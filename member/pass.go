@@ -7,8 +7,8 @@ import (
 )
 
 // pass looks, decides and does one thing. An error is final.
-func (r *run) pass(ctx context.Context) (verdict, error) {
-	c, err := r.see(ctx, r.watch.mayBeReady())
+func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
+	c, err := r.see(ctx, fresh)
 	if err != nil {
 		return r.blind(ctx, err)
 	}
@@ -72,6 +72,9 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 		return c, nil
 	}
 	r.found(ours)
+	if r.stepping && r.started == 0 && ours.Learner {
+		c.Started = r.resume(ctx, ours)
+	}
 	if r.watch.of(ours.ID) {
 		c.Progress = r.watch.observe(s, ours)
 		r.report(c.Progress, ours)
@@ -83,6 +86,19 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 		c.Served = r.serves(ctx, ours)
 	}
 	return c, nil
+}
+
+// resume is for a Step without memory: a learner that answers a read runs, and
+// needs no start. Else Start would be called at each Step, and nothing after it.
+func (r *run) resume(ctx context.Context, ours Seen) ID {
+	w := r.newWatch(ours.Member)
+	if w.prove(ctx) == nil {
+		w.stop()
+		return 0
+	}
+	r.watch, r.started = w, ours.ID
+	r.reached(StepCatchUp)
+	return ours.ID
 }
 
 // found notes our entry, and whether it appeared by this call's add.

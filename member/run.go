@@ -30,6 +30,7 @@ type run struct {
 	adding    bool      // an add of this call has no entry yet
 	asked     bool      // a vote was asked for
 	greeted   bool      // the first look was reported
+	stepping  bool      // this is a Step, not a Join
 	removing  bool      // a remove of this call has not been seen done
 	removedAt time.Time // when the last one was sent
 	started   ID        // the entry Start was called for
@@ -117,7 +118,7 @@ var again = verdict{}
 // loop is the one retry loop. An error that a pass returns is final.
 func (r *run) loop(ctx context.Context) error {
 	for {
-		v, err := r.pass(ctx)
+		v, err := r.pass(ctx, r.watch.mayBeReady())
 		switch {
 		case err != nil:
 			return err

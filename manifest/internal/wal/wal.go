@@ -9,7 +9,9 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +61,7 @@ func identifyFile(path string) (Identity, error) {
 // walNames lists what etcd counts as part of a log, in the order of its names.
 func walNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {

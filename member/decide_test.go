@@ -1,0 +1,373 @@
+package member_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// dataDirs are all that our data directory can hold.
+var dataDirs = map[string]member.DataInfo{
+	"unknown":   {},
+	"empty":     {Kind: member.DataEmpty},
+	"ours":      {Kind: member.DataMember, ClusterID: cluster, MemberID: ourID},
+	"a removed": {Kind: member.DataMember, ClusterID: cluster, MemberID: 77},
+	"another's": {Kind: member.DataMember, ClusterID: cluster, MemberID: 8}, // of a member under other URLs
+	"foreign":   {Kind: member.DataMember, ClusterID: 0xbad, MemberID: ourID},
+	"damaged":   {Kind: member.DataDamaged, Reason: "bad magic"},
+}
+
+// cell is one cell of the decision table. Rejoin is Config.Rejoin; where a row
+// says nothing of it, it changes nothing.
+type cell struct{ learner, voting, learnerRejoin, votingRejoin want }
+
+// both is what both strategies do, one what both do unless they may rejoin.
+func both(w want) cell               { return cell{w, w, w, w} }
+func one(w, rejoin want) cell        { return cell{w, w, rejoin, rejoin} }
+func each(learner, voting want) cell { return cell{learner, voting, learner, voting} }
+func (c cell) of(voting, rejoin bool) want {
+	switch {
+	case voting && rejoin:
+		return c.votingRejoin
+	case voting:
+		return c.voting
+	case rejoin:
+		return c.learnerRejoin
+	}
+	return c.learner
+}
+
+// What the cells have in common.
+var (
+	start     = does(member.DoStart)
+	remove    = does(member.DoRemove)
+	archive   = does(member.DoArchive)
+	done      = does(member.DoDone)
+	otherWay  = refuses(member.ErrOtherWay)
+	stalled   = waitsFor(member.ErrStalled)
+	foreign   = both(refuses(member.ErrForeignData))
+	damaged   = both(refuses(member.ErrDataDamaged))
+	moved     = both(refuses(member.ErrAddress))
+	removed   = one(refuses(member.ErrRemoved), archive)
+	lost      = one(refuses(member.ErrDataLost), remove)
+	lostAlive = one(refuses(member.ErrDataLost), refuses(member.ErrVoter))
+	strange   = both(refuses(member.ErrRemoved)) // it answers, and the data we see is another's
+	gone      = both(refuses(member.ErrGone))
+	goneYet   = both(waitsFor(member.ErrGone)) // one list may be stale
+)
+
+// table is design.md's decision table (§5): each state of our entry, beside three
+// live voters, and what our data directory holds.
+var table = map[string]struct {
+	entry   *member.Seen
+	started bool // by this call
+	proof   *member.Proof
+	served  bool
+	missing time.Duration
+	row     map[string]cell
+}{
+	"no entry": {row: map[string]cell{
+		"unknown": each(does(member.DoAddLearner), does(member.DoAddVoter)), "empty": each(does(member.DoAddLearner), does(member.DoAddVoter)),
+		"ours": removed, "a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"no entry, of a server that this call has started, for a moment": {started: true, row: map[string]cell{
+		"unknown": goneYet, "empty": goneYet, "ours": goneYet, "a removed": goneYet, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"no entry, of a server that this call has started": {started: true, missing: time.Second, row: map[string]cell{
+		"unknown": gone, "empty": gone, "ours": gone, "a removed": gone, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a learner that never ran": {entry: ours(aLearner, neverRan), row: map[string]cell{
+		"unknown": each(start, otherWay), "empty": each(start, otherWay), "ours": each(start, otherWay),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that never ran": {entry: ours(neverRan), row: map[string]cell{
+		"unknown": each(remove, start), "empty": each(remove, start), "ours": {refuses(member.ErrRemoved), start, remove, start},
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a learner that has run, silent": {entry: ours(aLearner, silent), row: map[string]cell{
+		"unknown": each(start, otherWay), "empty": lost, "ours": each(start, otherWay),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a learner that answers": {entry: ours(aLearner), row: map[string]cell{
+		"unknown": each(start, otherWay), "empty": lost, "ours": each(start, otherWay),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter, silent": {entry: ours(silent), row: map[string]cell{
+		"unknown": both(start), "empty": lost, "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter, dead": {entry: ours(dead), row: map[string]cell{
+		"unknown": both(start), "empty": lost, "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that answers": {entry: ours(), row: map[string]cell{
+		"unknown": both(waitsFor(member.ErrNotLive)), "empty": lostAlive, "ours": both(waitsFor(member.ErrNotLive)),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that serves": {entry: ours(), served: true, row: map[string]cell{
+		"unknown": both(done), "empty": lostAlive, "ours": both(done),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that says it is a learner": {entry: ours(saysLearner), served: true, row: map[string]cell{
+		"unknown": both(waitsFor(member.ErrRoleDisagrees)), "empty": lostAlive, "ours": both(waitsFor(member.ErrRoleDisagrees)),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+
+	// The same, once this call has had the server started.
+	"a started learner that has published nothing": {entry: ours(aLearner, neverRan), started: true, row: map[string]cell{
+		"unknown": each(stalled, otherWay), "empty": each(stalled, otherWay), "ours": each(stalled, otherWay),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started learner that has published nothing, and reads": {entry: ours(aLearner, neverRan), started: true, proof: proof(), row: map[string]cell{
+		"unknown": each(does(member.DoPromote), otherWay), "empty": each(does(member.DoPromote), otherWay), "ours": each(does(member.DoPromote), otherWay),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started learner": {entry: ours(aLearner), started: true, row: map[string]cell{
+		"unknown": each(stalled, otherWay), "empty": each(stalled, otherWay), "ours": each(stalled, otherWay),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started learner that reads": {entry: ours(aLearner), started: true, proof: proof(), row: map[string]cell{
+		"unknown": each(does(member.DoPromote), otherWay), "empty": each(does(member.DoPromote), otherWay), "ours": each(does(member.DoPromote), otherWay),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started voter that has published nothing": {entry: ours(neverRan), started: true, row: map[string]cell{
+		"unknown": both(stalled), "empty": both(stalled), "ours": both(stalled),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started voter, silent": {entry: ours(silent), started: true, row: map[string]cell{
+		"unknown": both(stalled), "empty": both(stalled), "ours": both(stalled),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started voter that answers": {entry: ours(), started: true, row: map[string]cell{
+		"unknown": both(waitsFor(member.ErrNotLive)), "empty": both(waitsFor(member.ErrNotLive)), "ours": both(waitsFor(member.ErrNotLive)),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a started voter that serves": {entry: ours(), started: true, served: true, row: map[string]cell{
+		"unknown": both(done), "empty": both(done), "ours": both(done),
+		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
+}
+
+// withoutQuorum is the same table where the cluster has no quorum: nothing is
+// done but starting our own entry that never ran.
+var withoutQuorum = map[string]map[string]want{
+	"a learner that never ran": {"unknown": start, "empty": start, "ours": start},
+	"a voter that never ran":   {"unknown": start, "empty": start, "ours": start},
+}
+
+func TestEveryCellOfTheDecisionTable(t *testing.T) {
+	for state, entry := range table {
+		for dir, data := range dataDirs {
+			c, ok := entry.row[dir]
+			if !ok {
+				t.Errorf("%s: no cell for %s data", state, dir)
+				continue
+			}
+			t.Run(state+"/"+dir, func(t *testing.T) {
+				all := caseOf(entry.entry, data)
+				all.Proof, all.Served, all.Missing = entry.proof, entry.served, entry.missing
+				if entry.started {
+					all.Started = ourID
+				}
+				decideBoth(t, all, c)
+				// Which moment Join returns at matters only for a voter that this call started.
+				all.Config.ReturnAt = member.Promoted
+				if entry.started && entry.entry != nil && !entry.entry.Learner && entry.entry.Started() && !slices.Contains([]string{"a removed", "another's", "foreign", "damaged"}, dir) {
+					c = both(done)
+				}
+				decideBoth(t, all, c)
+
+				all.Snapshot.NoQuorum = true
+				c = both(waitsFor(member.ErrNoQuorum))
+				switch w, may := withoutQuorum[state][dir]; {
+				case may:
+					c = both(w)
+				case dir == "another's" || dir == "foreign" || dir == "damaged":
+					c = entry.row[dir]
+				}
+				decideBoth(t, all, c)
+			})
+		}
+	}
+}
+
+// caseOf is our entry, if there is one, beside three live voters, and what our
+// data directory holds.
+func caseOf(entry *member.Seen, data member.DataInfo) member.Case {
+	members := voters(3)
+	if data.MemberID == 8 {
+		members = append(members, seen(8, silent, named("old")))
+	}
+	if entry != nil {
+		members = append(members, *entry)
+	}
+	return member.Case{Snapshot: snapshot(members...), Name: ourName, PeerURLs: []string{ourURL}, Data: data, Config: member.Filled(member.Config{})}
+}
+
+func decideBoth(t *testing.T, c member.Case, w cell) {
+	t.Helper()
+	byLearner, byVoting := strategies(t)
+	for name, s := range map[string]member.Strategy{"learner": byLearner, "voting": byVoting} {
+		for _, rejoin := range []bool{false, true} {
+			c.Config.Rejoin = rejoin
+			act := member.Decide(c, s)
+			want := w.of(name == "voting", rejoin)
+			if err := want.differs(act); err != nil {
+				t.Errorf("%s, rejoin %t, return at %q, no quorum %t: %v", name, rejoin, c.Config.ReturnAt, c.Snapshot.NoQuorum, err)
+				continue
+			}
+			switch act.Do {
+			case member.DoStart, member.DoRemove, member.DoPromote, member.DoDone:
+				assert.Equal(t, ourID, act.Member.ID, "it concerns our entry")
+			}
+		}
+	}
+}
+
+var errDied = errors.New("connection refused")
+
+// What does not hang on the data directory: names, addresses, the slot, versions,
+// the margin.
+func TestDecide(t *testing.T) {
+	add, addVoter := does(member.DoAddLearner), does(member.DoAddVoter)
+	atRisk := refuses(member.ErrQuorumAtRisk)
+	replace := member.Config{SameName: member.ReplaceIfDead}
+	margin := member.Config{AcceptNoMargin: true}
+	evict := member.Config{Slot: member.EvictStalled}
+	started := func(c *member.Case) { c.Started = ourID }
+	limit := func(n int) func(*member.Case) { return func(c *member.Case) { c.SlotLimit = n } }
+	of := func(members []member.Seen, more ...member.Seen) []member.Seen { return append(members, more...) }
+	holder := func(changes ...change) member.Seen { return seen(7, append([]change{aLearner}, changes...)...) }
+
+	for name, tc := range map[string]struct {
+		members []member.Seen
+		config  member.Config
+		change  func(*member.Case)
+		learner want
+		voting  want
+		member  member.ID // whom it concerns
+	}{
+		// Identity.
+		"our URL in another spelling":                     {members: of(voters(3), *ours(aLearner, at("HTTP://10.0.0.9:02380"))), learner: start, voting: otherWay, member: ourID},
+		"two URLs in another order":                       {members: of(voters(3), *ours(aLearner, at("http://b9:2380", ourURL))), change: urls(ourURL, "http://b9:2380"), learner: start, voting: otherWay, member: ourID},
+		"one URL of several is not our entry":             {members: of(voters(3), *ours(aLearner, at("http://b9:2380", ourURL))), learner: refuses(member.ErrURLTaken), voting: refuses(member.ErrURLTaken)},
+		"another member has our host and port over https": {members: of(voters(3), seen(8, at("https://10.0.0.9:2380"))), learner: refuses(member.ErrURLTaken), voting: refuses(member.ErrURLTaken)},
+		"a loopback URL beside members on machines":       {members: voters(3), change: urls("http://127.0.0.1:2380"), learner: refuses(nil), voting: refuses(nil)},
+		"an unspecified address":                          {members: voters(3), change: urls("http://0.0.0.0:2380"), learner: refuses(nil), voting: refuses(nil)},
+		"our entry runs under another name":               {members: of(voters(3), *ours(aLearner, named("x"))), learner: refuses(member.ErrOtherName), voting: refuses(member.ErrOtherName)},
+		"a voter of ours runs under another name":         {members: of(voters(3), *ours(named("x"))), learner: refuses(member.ErrOtherName), voting: refuses(member.ErrOtherName)},
+		"our data proves who it is, whatever its name":    {members: of(voters(3), *ours(named("x"))), change: func(c *member.Case) { c.Data, c.Served = dataDirs["ours"], true }, learner: done, voting: done, member: ourID},
+		"a member without peer URLs is in the list":       {members: of(voters(3), seen(8, at())), learner: add, voting: addVoter},
+		"a member whose URL nobody can read":              {members: of(voters(3), seen(8, at("::bad::"))), learner: add, voting: addVoter},
+
+		// Our name.
+		"a live member has our name":                                   {members: of(voters(2), seen(3, named(ourName))), learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"a live one, to be replaced if dead":                           {members: of(voters(2), seen(3, named(ourName))), config: replace, learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"a silent one, to be replaced if dead":                         {members: of(voters(2), seen(3, silent, named(ourName))), config: replace, learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"a dead one":                                                   {members: of(voters(2), seen(3, dead, named(ourName))), learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"a dead one, to be replaced if dead":                           {members: of(voters(2), seen(3, dead, named(ourName))), config: replace, learner: remove, voting: remove, member: 3},
+		"a dead learner, to be replaced if dead":                       {members: of(voters(3), seen(4, aLearner, dead, named(ourName))), config: replace, learner: remove, voting: remove, member: 4},
+		"a dead one whose removal costs the quorum":                    {members: of(live(4, 2), seen(5, dead, named(ourName))), config: replace, learner: atRisk, voting: atRisk},
+		"our entry never ran, a dead one has our name, to be replaced": {members: of(voters(3), seen(4, dead, named(ourName)), *ours(aLearner, neverRan)), config: replace, learner: remove, voting: remove, member: 4},
+		"our entry never ran, a live one has our name, to be replaced": {members: of(voters(2), seen(3, named(ourName)), *ours(aLearner, neverRan)), config: replace, learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"our entry never ran and was started, a live one has our name": {members: of(voters(2), seen(3, named(ourName)), *ours(aLearner, neverRan)), change: started, learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"a dead one has our name in a cluster that knows no learners":  {members: of([]member.Seen{seen(1, runs("3.3.27")), seen(2, runs("3.3.27"))}, seen(3, dead, named(ourName))), config: replace, learner: refuses(member.ErrUnsupported), voting: remove},
+		"a dead one has our name, and we are of a version that cannot": {members: of(voters(2), seen(3, dead, named(ourName))), config: member.Config{SameName: member.ReplaceIfDead, ServerVersion: version.MustParse("3.4.20")}, learner: refuses(member.ErrSkew), voting: refuses(member.ErrSkew)},
+		"a dead one has our name, and a member's data is corrupt":      {members: of([]member.Seen{seen(1), seen(2, alarmed("memberID:2 alarm:CORRUPT "))}, seen(3, dead, named(ourName))), config: replace, learner: refuses(member.ErrCorrupt), voting: refuses(member.ErrCorrupt)},
+
+		// The slot.
+		"the slot is taken": {members: of(voters(3), holder()), change: limit(1), learner: waitsFor(member.ErrSlotTaken), voting: waitsFor(member.ErrSlotTaken), member: 7},
+		"a learner that holds no slot as far as is known": {members: of(voters(3), holder()), learner: add, voting: addVoter},
+		"one slot of two is taken":                        {members: of(voters(3), holder()), change: limit(2), learner: add, voting: addVoter},
+		"the slot was taken, and is free":                 {members: voters(3), change: limit(1), learner: add, voting: addVoter},
+		"the slot is taken, and not to be waited for":     {members: of(voters(3), holder()), config: member.Config{Slot: member.SlotFail}, change: limit(1), learner: refuses(member.ErrSlotTaken), voting: refuses(member.ErrSlotTaken)},
+		"evict: a holder that never ran, and is old":      {members: of(voters(3), holder(neverRan, older(time.Hour))), config: evict, change: limit(1), learner: remove, voting: remove, member: 7},
+		"evict: a holder that never ran, and is young":    {members: of(voters(3), holder(neverRan, older(time.Minute))), config: evict, change: limit(1), learner: waitsFor(member.ErrSlotTaken), voting: waitsFor(member.ErrSlotTaken), member: 7},
+		"evict: a holder that has run, silent and old":    {members: of(voters(3), holder(silent, older(time.Hour))), config: evict, change: limit(1), learner: waitsFor(member.ErrSlotTaken), voting: waitsFor(member.ErrSlotTaken), member: 7},
+		"evict: the second holder never ran, and is old":  {members: of(voters(3), holder(), seen(8, aLearner, neverRan, older(time.Hour))), config: evict, change: limit(2), learner: remove, voting: remove, member: 8},
+		"wait: a holder that never ran, and is old":       {members: of(voters(3), holder(neverRan, older(time.Hour))), change: limit(1), learner: waitsFor(member.ErrSlotTaken), voting: waitsFor(member.ErrSlotTaken), member: 7},
+
+		"lost data in a cluster that knows no learners":         {members: []member.Seen{seen(1, runs("3.3.27")), seen(2, runs("3.3.27")), *ours(silent)}, config: member.Config{Rejoin: true}, change: data("empty"), learner: refuses(member.ErrUnsupported), voting: remove},
+		"lost data of a voter whose removal costs the quorum":   {members: of(live(4, 2), *ours(silent)), config: member.Config{Rejoin: true}, change: data("empty"), learner: atRisk, voting: atRisk},
+		"a removed member's data, and the name is taken":        {members: of(voters(2), seen(3, named(ourName))), config: member.Config{Rejoin: true}, change: data("a removed"), learner: refuses(member.ErrNameTaken), voting: refuses(member.ErrNameTaken)},
+		"a removed member's data, and the name is a dead one's": {members: of(voters(2), seen(3, dead, named(ourName))), config: replace, change: data("a removed"), learner: refuses(member.ErrRemoved), voting: refuses(member.ErrRemoved)},
+		"a removed member's data beside one voter":              {members: voters(1), config: member.Config{Rejoin: true}, change: data("a removed"), learner: does(member.DoArchive), voting: atRisk},
+
+		// Versions, alarms, permissions: all before the first write.
+		"servers before 3.4":                        {members: []member.Seen{seen(1, runs("3.3.27")), seen(2, runs("3.3.27")), seen(3, runs("3.3.27"))}, learner: refuses(member.ErrUnsupported), voting: addVoter},
+		"one server before 3.4":                     {members: of(voters(2), seen(3, runs("3.3.27"))), learner: refuses(member.ErrUnsupported), voting: addVoter},
+		"a learner before 3.4":                      {members: of(voters(3), seen(4, aLearner, runs("3.3.27"))), learner: refuses(member.ErrUnsupported), voting: addVoter},
+		"a leftover voter of ours in a 3.3 cluster": {members: []member.Seen{seen(1, runs("3.3.27")), seen(2, runs("3.3.27")), *ours(neverRan)}, learner: refuses(member.ErrUnsupported), voting: start},
+		"a version nobody can read":                 {members: of(voters(2), seen(3, runs("new"))), learner: refuses(nil), voting: addVoter},
+		"nobody has told a version":                 {members: live(3, 0), learner: waitsFor(version.ErrNoVersion), voting: atRisk},
+		"nobody has, and we know ours":              {members: live(3, 0), config: member.Config{ServerVersion: version.MustParse("3.6.16")}, learner: waitsFor(version.ErrNoVersion), voting: waitsFor(version.ErrNoVersion)},
+		"one has not told its version":              {members: live(3, 2), learner: add, voting: atRisk},
+		"we are of a version below":                 {members: voters(3), config: member.Config{ServerVersion: version.MustParse("3.5.35")}, learner: refuses(member.ErrSkew), voting: refuses(member.ErrSkew)},
+		"we are of the minor version above":         {members: voters(3), config: member.Config{ServerVersion: version.MustParse("3.7.3")}, learner: add, voting: addVoter},
+		"a hazard that loses data":                  {members: []member.Seen{seen(1, runs("3.5.10"))}, config: member.Config{ServerVersion: version.MustParse("3.6.16"), AcceptNoMargin: true}, learner: refuses(member.ErrHazard), voting: refuses(member.ErrHazard)},
+		"the same, accepted by name":                {members: []member.Seen{seen(1, runs("3.5.10"))}, config: member.Config{ServerVersion: version.MustParse("3.6.16"), AcceptNoMargin: true, AcceptHazards: []string{"unsaved-members-into-3.6"}}, learner: add, voting: addVoter},
+		"another hazard accepted":                   {members: []member.Seen{seen(1, runs("3.5.10"))}, config: member.Config{ServerVersion: version.MustParse("3.6.16"), AcceptNoMargin: true, AcceptHazards: []string{"inconsistent-index"}}, learner: refuses(member.ErrHazard), voting: refuses(member.ErrHazard)},
+		"the CORRUPT alarm":                         {members: of(voters(2), seen(3, alarmed("memberID:3 alarm:CORRUPT "))), learner: refuses(member.ErrCorrupt), voting: refuses(member.ErrCorrupt)},
+		"the NOSPACE alarm":                         {members: of(voters(2), seen(3, alarmed("memberID:3 alarm:NOSPACE "))), learner: add, voting: addVoter},
+		"every status is denied":                    {members: []member.Seen{seen(1, silent, fails(rpctypes.ErrPermissionDenied)), seen(2, silent, fails(errDied))}, learner: refuses(member.ErrDenied), voting: refuses(member.ErrDenied)},
+		"one status is denied, another is answered": {members: []member.Seen{seen(1), seen(2), seen(3, silent, fails(rpctypes.ErrPermissionDenied))}, learner: add, voting: atRisk},
+		"TLS is refused by all":                     {members: []member.Seen{seen(1, silent, fails(errors.New("x509: certificate signed by unknown authority")))}, learner: refuses(member.ErrTLS), voting: refuses(member.ErrTLS)},
+
+		// The margin, with the new member voting and failing.
+		"one voter":                     {members: voters(1), learner: add, voting: atRisk},
+		"one voter, no margin accepted": {members: voters(1), config: margin, learner: add, voting: addVoter},
+		"two voters":                    {members: voters(2), learner: add, voting: addVoter},
+		"three voters, one silent":      {members: live(3, 2), learner: add, voting: atRisk},
+		"three voters, one silent, no margin accepted":      {members: live(3, 2), config: margin, learner: add, voting: addVoter},
+		"four voters, one silent":                           {members: live(4, 3), learner: add, voting: addVoter},
+		"five voters, two silent":                           {members: live(5, 3), learner: add, voting: atRisk},
+		"a leftover voter of ours beside one":               {members: of(voters(1), *ours(neverRan)), learner: remove, voting: start, member: ourID},
+		"a leftover voter of ours beside two":               {members: of(voters(2), *ours(neverRan)), learner: remove, voting: start, member: ourID},
+		"a leftover voter of ours beside three, one silent": {members: of(live(3, 2), *ours(neverRan)), learner: remove, voting: start, member: ourID},
+		"a leftover voter of ours beside three, two silent": {members: of(live(3, 1), *ours(neverRan)), learner: atRisk, voting: start},
+		"a leftover voter of ours that answers":             {members: of(voters(3), *ours(nameless)), learner: refuses(member.ErrVoter), voting: start},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := member.Case{Snapshot: snapshot(tc.members...), Name: ourName, PeerURLs: []string{ourURL}, Config: member.Filled(tc.config)}
+			if tc.change != nil {
+				tc.change(&c)
+			}
+			byLearner, byVoting := strategies(t)
+			assert.NoError(t, tc.learner.differs(member.Decide(c, byLearner)), "learner")
+			assert.NoError(t, tc.voting.differs(member.Decide(c, byVoting)), "voting")
+			for _, act := range []member.Act{member.Decide(c, byLearner), member.Decide(c, byVoting)} {
+				if tc.member != 0 && act.Do != member.DoRefuse && act.Do != member.DoStart {
+					assert.Equal(t, tc.member, act.Member.ID)
+				}
+			}
+		})
+	}
+}
+
+func data(dir string) func(*member.Case) {
+	return func(c *member.Case) { c.Data = dataDirs[dir] }
+}
+
+func urls(urls ...string) func(*member.Case) {
+	return func(c *member.Case) { c.PeerURLs = urls }
+}
+
+// The gate's refusals end a join where no wait heals them.
+func TestTheGateInTheDecision(t *testing.T) {
+	slow := proof()
+	slow.Took = time.Second
+	stranger := proof()
+	stranger.ClusterID = 0xbad
+	for name, tc := range map[string]struct {
+		voters []member.Seen
+		proof  *member.Proof
+		config member.Config
+		want   want
+	}{
+		"one voter becomes two":                  {voters(1), proof(), member.Config{}, does(member.DoPromote)},
+		"two become three":                       {voters(2), proof(), member.Config{}, does(member.DoPromote)},
+		"three, one silent":                      {live(3, 2), proof(), member.Config{}, waitsFor(member.ErrQuorumAtRisk)},
+		"three, one silent, no margin accepted":  {live(3, 2), proof(), member.Config{AcceptNoMargin: true}, does(member.DoPromote)},
+		"no read":                                {voters(3), nil, member.Config{}, waitsFor(member.ErrStalled)},
+		"a slow read":                            {voters(3), slow, member.Config{}, waitsFor(member.ErrNotLive)},
+		"a read that is slow, and allowed to be": {voters(3), slow, member.Config{ReadWithin: time.Second}, does(member.DoPromote)},
+		"it has to settle":                       {voters(3), proof(), member.Config{Settle: time.Second}, waitsFor(member.ErrNotLive)},
+		"another cluster answers":                {voters(3), stranger, member.Config{}, refuses(member.ErrWrongCluster)},
+		"the CORRUPT alarm":                      {[]member.Seen{seen(1), seen(2, alarmed("memberID:2 alarm:CORRUPT "))}, proof(), member.Config{}, refuses(member.ErrCorrupt)},
+		"a read that is quick does not make up for a quorum": {live(5, 3), proof(), member.Config{}, waitsFor(member.ErrQuorumAtRisk)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := member.Case{Snapshot: snapshot(append(tc.voters, *ours(aLearner))...), Name: ourName, PeerURLs: []string{ourURL},
+				Started: ourID, Proof: tc.proof, Config: member.Filled(tc.config)}
+			byLearner, _ := strategies(t)
+			assert.NoError(t, tc.want.differs(member.Decide(c, byLearner)))
+		})
+	}
+}
