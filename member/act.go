@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -27,6 +26,11 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 		return r.add(ctx, c, act.Do == DoAddLearner)
 	case DoRemove:
 		return r.remove(ctx, c, act)
+	case DoUpdate:
+		r.reached(StepAdd)
+		return r.write(ctx, c, func(ctx context.Context, via Target) error {
+			return r.client.Update(ctx, via, act.Member.ID, r.urls)
+		})
 	case DoArchive:
 		return r.archive(ctx, act)
 	case DoStart:
@@ -266,42 +270,29 @@ func (r *run) startSpec(c Case, m Member) (StartSpec, error) {
 	}, nil
 }
 
-// unaware asks every voter that answers for its own list.
+// unaware asks every voter that answers whether its own list has our entry.
 func (r *run) unaware(ctx context.Context, c Case, m Member) error {
 	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
 	defer cancel()
-	var wg sync.WaitGroup
-	voters := c.Snapshot.LiveVoters()
-	shows := make([]error, len(voters))
-	for i, v := range voters {
-		if v.ID == m.ID || len(v.Target.Endpoints) == 0 {
-			continue
-		}
-		wg.Go(func() {
-			list, err := r.client.ListAt(bounded, v.Target)
-			if err != nil {
-				shows[i] = reason(ErrNoQuorum, "voter %s cannot be asked whether it knows us: %v", v.ID, err)
-			} else if !hasID(list, m.ID) {
-				shows[i] = reason(ErrNoQuorum, "voter %s does not list us yet", v.ID)
-			}
-		})
+	lists, err := r.ownLists(bounded, c.Snapshot, m.ID)
+	if err != nil {
+		return reason(ErrNoQuorum, "not every voter can be asked whether it lists us: %v", err)
 	}
-	wg.Wait()
-	for _, err := range shows {
-		if err != nil {
-			return err
+	for id, l := range lists {
+		if _, ok := find(l, m.ID); !ok {
+			return reason(ErrNoQuorum, "voter %s does not list us yet", id)
 		}
 	}
 	return nil
 }
 
-func hasID(l List, id ID) bool {
+func find(l List, id ID) (Member, bool) {
 	for _, m := range l.Members {
 		if m.ID == id {
-			return true
+			return m, true
 		}
 	}
-	return false
+	return Member{}, false
 }
 
 // promote asks for the vote. The gate has just been passed, in this pass.

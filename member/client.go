@@ -26,8 +26,13 @@ type Client interface {
 	// PeerMembers is the list that the member's peer port shows; no quorum, no
 	// auth. Before it has data, it is the member's own initial cluster.
 	PeerMembers(ctx context.Context, at Target) (List, error)
-	// Metrics reads the member's metrics URL.
+	// Metrics reads what the member exports, on its metrics URL where that is
+	// known, else on its client URL.
 	Metrics(ctx context.Context, at Target) (Metrics, error)
+	// MayChange reports whether the caller may change the membership, by asking
+	// for something that needs the same right and changes nothing. With auth off
+	// everybody may.
+	MayChange(ctx context.Context, via Target) error
 
 	// Add adds a member under the given peer URLs, unchanged, and returns its entry.
 	Add(ctx context.Context, via Target, peerURLs []string, learner bool) (Member, error)

@@ -65,6 +65,9 @@ type Config struct {
 	// AcceptHazards names the hazards of package version that the caller takes
 	// upon itself. Nil: those that lose data or quorum refuse the join.
 	AcceptHazards []string
+	// UpdateAddress lets the peer URLs of our entry be changed where our data is
+	// that of a member listed under others. False: such a join is refused.
+	UpdateAddress bool
 	// Rejoin lets the data of a removed or lost member be archived through
 	// DataDir, so that it joins as a new one. False: such a join is refused.
 	Rejoin bool

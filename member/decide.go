@@ -3,6 +3,8 @@ package member
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
@@ -23,6 +25,8 @@ type Case struct {
 	SlotLimit int           // learners in the cluster when etcd last said "too many"; 0: it never did
 	Proof     *Proof        // of a read through our learner in this pass
 	Served    bool          // our voter answered a linearizable list in this pass
+	Survey    *Survey       // of this pass, nil if nothing was asked
+	Exit      *ExitError    // how the server process that was started ended; nil: it runs, or nobody knows
 	Progress  Progress
 }
 
@@ -35,6 +39,7 @@ const (
 	DoAddLearner Do = "add learner"
 	DoAddVoter   Do = "add voter"
 	DoRemove     Do = "remove"
+	DoUpdate     Do = "update peer URLs"
 	DoArchive    Do = "archive"
 	DoStart      Do = "start"
 	DoPromote    Do = "promote"
@@ -52,7 +57,7 @@ type Act struct {
 
 // Writes reports whether the act changes the membership or the leader.
 func (a Act) Writes() bool {
-	return oneOf(a.Do, DoAddLearner, DoAddVoter, DoRemove, DoPromote, DoMoveLeader)
+	return oneOf(a.Do, DoAddLearner, DoAddVoter, DoRemove, DoUpdate, DoPromote, DoMoveLeader)
 }
 
 // Refused ends the join for a reason.
@@ -92,12 +97,18 @@ type Strategy interface {
 func Decide(c Case, s Strategy) Act {
 	ours, found, refused := identify(c)
 	switch {
+	case errors.Is(refused, ErrAddress):
+		return moved(c, refused)
 	case refused != nil:
 		return Refused(refused)
 	case c.Snapshot.NoQuorum:
 		return withoutQuorum(c, ours, found)
+	case c.Survey != nil && c.Survey.Denied != nil:
+		return Refused(because(sentinelFor(c.Survey.Denied), c.Survey.Denied))
 	case !found:
 		return absent(c, s)
+	case c.Exit != nil:
+		return ended(c, s, ours)
 	case !ours.Started():
 		return unstarted(c, s, ours)
 	case c.Data.Kind == DataMember && c.Data.MemberID != ours.ID:
@@ -147,6 +158,40 @@ func conflicts(c Case, ours Seen) error {
 	return nil
 }
 
+// moved decides where our data is that of a member listed under other URLs: its
+// address changed. The entry is updated where the caller allows it. A learner
+// below 3.5.31 or 3.6.12 is never: that would take its learner flag, and leave a
+// member that the list calls a voter and raft does not (etcd #21694).
+func moved(c Case, why error) Act {
+	held, _ := c.Snapshot.ByID(c.Data.MemberID)
+	_, taken := c.Snapshot.ByURLs(c.PeerURLs)
+	switch {
+	case taken:
+		return Refused(reason(why, "and another member has ours"))
+	case !c.Config.UpdateAddress || c.Snapshot.NoQuorum:
+		return Refused(why)
+	case held.Learner && !everyCan(c.Snapshot, version.SafeMemberUpdateOfLearner):
+		return Refused(reason(why, "it is a learner, and these versions would lose its role (etcd #21694)"))
+	}
+	if err := conflicts(c, held); err != nil {
+		return Refused(err)
+	}
+	return Act{Do: DoUpdate, Member: held.Member, Text: why.Error()}
+}
+
+func everyCan(s Snapshot, a version.Ability) bool {
+	return !slices.ContainsFunc(s.serverVersions(), func(v version.Version) bool { return !v.Can(a) })
+}
+
+// ended decides where the server process is known to have ended. One that panics
+// on "tocommit" has lost the log that the others remember.
+func ended(c Case, s Strategy, ours Seen) Act {
+	if ours.Learner && strings.Contains(c.Exit.Output, "tocommit(") {
+		return lostDisk(c, s, ours)
+	}
+	return Refused(c.Exit)
+}
+
 // withoutQuorum permits one thing: starting our own entry that never ran. That
 // heals the cluster if it was waiting for exactly this voter, as a joiner of the
 // old way leaves it that died between add and start in a one-member cluster. Any
@@ -154,8 +199,12 @@ func conflicts(c Case, ours Seen) error {
 // that nobody has without a quorum.
 func withoutQuorum(c Case, ours Seen, found bool) Act {
 	none := reason(ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
-	if !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == DataMember && c.Data.MemberID != ours.ID {
+	other, taken := c.Snapshot.ByName(c.Name)
+	switch {
+	case !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == DataMember && c.Data.MemberID != ours.ID:
 		return WaitFor(ours.Member, none)
+	case taken: // by another, for ours has none
+		return WaitFor(ours.Member, reason(ErrNameTaken, "%s", other.Member))
 	}
 	return StartIt(ours.Member, "it never ran, and the cluster has no quorum without it")
 }
@@ -187,6 +236,10 @@ func absent(c Case, s Strategy) Act {
 	switch {
 	case next.Do == DoRefuse:
 		return next
+	case c.Survey != nil && c.Survey.Diverged != nil && c.Survey.For < settleLists:
+		return WaitFor(Member{}, c.Survey.Diverged)
+	case c.Survey != nil && c.Survey.Diverged != nil:
+		return Refused(c.Survey.Diverged)
 	case c.Data.Kind == DataMember:
 		return archive(c, Member{}, gone)
 	case c.SlotLimit > 0 && len(holders) >= c.SlotLimit:
@@ -286,7 +339,7 @@ func learner(c Case, s Strategy, ours Seen) Act {
 func lostDisk(c Case, s Strategy, ours Seen) Act {
 	switch next, hopeless := prospect(c, s); {
 	case !c.Config.Rejoin:
-		return Refused(reason(ErrDataLost, "%s has run before, and its data directory is empty", ours.Member))
+		return Refused(reason(ErrDataLost, "%s has run before, and its data is gone", ours.Member))
 	case hopeless:
 		return next
 	case !ours.Learner && ours.Liveness == Alive:
@@ -333,6 +386,9 @@ func preflight(c Case) error {
 	}
 	if err := refusesUs(c.Snapshot); err != nil {
 		return err
+	}
+	if c.Survey != nil && c.Survey.Downgrading {
+		return reason(ErrDowngrading, "a server of the same version would not be let in (E§4.5)")
 	}
 	servers := c.Snapshot.serverVersions()
 	if err := version.Skew(c.Config.ServerVersion, servers); err != nil {

@@ -262,6 +262,8 @@ func TestDecide(t *testing.T) {
 		"a dead one has our name, and we are of a version that cannot": {members: of(voters(2), seen(3, dead, named(ourName))), config: member.Config{SameName: member.ReplaceIfDead, ServerVersion: version.MustParse("3.4.20")}, learner: refuses(member.ErrSkew), voting: refuses(member.ErrSkew)},
 		"a dead one has our name, and a member's data is corrupt":      {members: of([]member.Seen{seen(1), seen(2, alarmed("memberID:2 alarm:CORRUPT "))}, seen(3, dead, named(ourName))), config: replace, learner: refuses(member.ErrCorrupt), voting: refuses(member.ErrCorrupt)},
 
+		"no quorum, our entry never ran, another has our name": {members: of(voters(1), seen(2, silent, named(ourName)), *ours(neverRan)), change: noQuorum, learner: waitsFor(member.ErrNameTaken), voting: waitsFor(member.ErrNameTaken)},
+
 		// The slot.
 		"the slot is taken": {members: of(voters(3), holder()), change: limit(1), learner: waitsFor(member.ErrSlotTaken), voting: waitsFor(member.ErrSlotTaken), member: 7},
 		"a learner that holds no slot as far as is known": {members: of(voters(3), holder()), learner: add, voting: addVoter},
@@ -330,6 +332,8 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+func noQuorum(c *member.Case) { c.Snapshot.NoQuorum = true }
 
 func data(dir string) func(*member.Case) {
 	return func(c *member.Case) { c.Data = dataDirs[dir] }

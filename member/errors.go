@@ -96,6 +96,8 @@ var (
 	ErrForeignData   = errors.New("the data directory belongs to another cluster")
 	ErrRemoved       = errors.New("the data directory belongs to a removed member")
 	ErrAddress       = errors.New("our data belongs to a member with other peer URLs")
+	ErrDiverged      = errors.New("the voters' member lists differ")
+	ErrDowngrading   = errors.New("a downgrade of the cluster is under way")
 	ErrQuorumAtRisk  = errors.New("quorum at risk")
 	ErrNoQuorum      = errors.New("no quorum")
 	ErrUnreachable   = errors.New("no endpoint answers")
@@ -127,7 +129,9 @@ var hints = []struct {
 	{ErrDataDamaged, "look at the directory; move it aside to join as a new member"},
 	{ErrForeignData, "check the directory and the endpoints; move the data aside to join as a new member"},
 	{ErrRemoved, "move the data aside, or set Config.Rejoin"},
-	{ErrAddress, "start it under its old URLs, or update the member's peer URLs"},
+	{ErrAddress, "start it under its old URLs, or set Config.UpdateAddress"},
+	{ErrDiverged, "compare each voter's own list; see etcd #19557 and #20793 before anything is changed"},
+	{ErrDowngrading, "finish or cancel the downgrade first: a member of this version could not start"},
 	{ErrQuorumAtRisk, "bring dead members back or remove them first"},
 	{ErrNoQuorum, "bring back enough voters; nothing can be changed before"},
 	{ErrDenied, "membership needs the root role"},

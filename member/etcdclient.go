@@ -270,6 +270,15 @@ func (e *EtcdClient) MoveLeader(ctx context.Context, leader Target, to ID) error
 	})
 }
 
+// MayChange implements [Client]. Listing the users needs the root role as every
+// membership change does (etcd's IsAdminPermitted), and is free with auth off.
+func (e *EtcdClient) MayChange(ctx context.Context, via Target) error {
+	return e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewAuthClient(conn).UserList(ctx, &pb.AuthUserListRequest{})
+		return err
+	})
+}
+
 // Nudge implements [Client]. The lease's ID is random and positive; that it does
 // not exist is the expected answer, and comes after the entry was committed.
 func (e *EtcdClient) Nudge(ctx context.Context, via Target) error {

@@ -22,15 +22,14 @@ const (
 // Forecast is what a change would do to the quorum, and what the server that is
 // asked would say.
 type Forecast struct {
-	Change                Change
-	Voters, VotersAfter   int
-	Quorum, QuorumAfter   int
-	Live, LiveAfter       int    // LiveAfter: with the new member counted as voting and failing
-	Margin, MarginAfter   int    // how many more may fail; after, with the new member alive
-	Worst                 int    // the margin after, with the new member failing; negative: quorum lost
-	Refused               string // why the server will refuse, empty if it will not
-	RemoveFirst           bool   // the server takes the change only after a dead member is removed
-	hasLeader, firstVoter bool
+	Change              Change
+	Voters, VotersAfter int
+	Quorum, QuorumAfter int
+	Live, LiveAfter     int    // LiveAfter: with the new member counted as voting and failing
+	Margin, MarginAfter int    // how many more may fail; after, with the new member alive
+	Worst               int    // the margin after, with the new member failing; negative: quorum lost
+	Refused             string // why the server will refuse, empty if it will not
+	RemoveFirst         bool   // the server takes the change only after a dead member is removed
 }
 
 // Safe reports whether the quorum survives the change with the new member
@@ -46,8 +45,10 @@ func (f Forecast) String() string {
 		text += ", and the rest would have no quorum"
 	case f.Worst < 0:
 		text += ", and if the new one fails too, the quorum is lost"
-	default:
+	case f.VotersAfter > f.Voters:
 		text += fmt.Sprintf(", and %d more may fail even if the new one does", f.Worst)
+	default:
+		text += fmt.Sprintf(", and %d more may fail", f.Worst)
 	}
 	if f.Refused != "" {
 		text += "; etcd will refuse: " + f.Refused
@@ -114,7 +115,11 @@ func disconnected(s Snapshot, n, live int) (why string, removeFirst bool) {
 	if live >= need {
 		return "", false
 	}
-	return fmt.Sprintf("%d of %d voters are connected, it wants %d for 5 s; remove a dead one first", live, n, need), true
+	why = fmt.Sprintf("%d of %d voters are connected, it wants %d for 5 s", live, n, need)
+	if live < quorum(n) {
+		return why, false // nothing can be removed either
+	}
+	return why + "; remove a dead one first", true
 }
 
 func removeRefused(s Snapshot, m Member, n, live, started int) string {

@@ -80,13 +80,15 @@ type Status struct {
 // runs, it is in contact with the leader, and it has applied all that was
 // committed when it was asked.
 type ReadAnswer struct {
-	ClusterID ID     // 0 where the way it was asked does not tell
-	Way       string // "peer", "metrics", "client" or "hook"
+	ClusterID   ID     // 0 where the way it was asked does not tell
+	Way         string // "peer", "metrics", "client" or "hook"
+	Downgrading bool   // a downgrade of the cluster is under way; "peer" only
 }
 
-// Metrics is what a member that does not serve yet tells on its metrics URL.
+// Metrics is what a member exports, before it serves too.
 type Metrics struct {
-	Applied   uint64 // etcd_server_proposals_applied_total; the snapshot's index counts
-	Received  uint64 // bytes of peer traffic received
-	Receiving bool   // a snapshot is arriving or being applied
+	Applied   uint64      // etcd_server_proposals_applied_total; the snapshot's index counts
+	Received  uint64      // bytes of peer traffic received
+	Receiving bool        // a snapshot is arriving or being applied
+	Connected map[ID]bool // whether it has connections to each peer it knows; nil: it does not tell
 }

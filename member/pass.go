@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -20,9 +21,6 @@ func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
 		}
 		act = r.decide(c)
 	}
-	if err := r.exited(ctx); err != nil {
-		return verdict{}, err
-	}
 	if err := r.shutOut(c); err != nil {
 		return verdict{}, because(ErrTLS, err)
 	}
@@ -36,7 +34,7 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	}
 	r.last = err
 	switch {
-	case errors.Is(err, ErrWrongCluster), errors.Is(err, errData):
+	case errors.Is(err, ErrWrongCluster), errors.Is(err, errHook):
 		return verdict{}, err
 	case classify(err) == fatal:
 		return verdict{}, because(sentinelFor(err), err)
@@ -47,8 +45,8 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	return r.wait(Member{}, err, r.faults)
 }
 
-// errData marks a DataDir hook that failed.
-var errData = errors.New("the data directory cannot be read")
+// errHook marks a hook of the caller that failed while facts were gathered.
+var errHook = errors.New("a hook of the caller failed")
 
 // see gathers the facts of one pass. The data directory is read after the list:
 // an entry that is listed as started has written its log before.
@@ -60,16 +58,22 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 	c := Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Config: r.config, Started: r.started, SlotLimit: r.slotLimit}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
-			return Case{}, because(errData, err)
+			return Case{}, because(errHook, fmt.Errorf("inspect the data directory: %w", err))
 		}
 	}
 	ours, found := s.ByURLs(r.urls)
+	if fresh = c.Snapshot.Fresh; fresh && !s.NoQuorum && !ours.Started() {
+		c.Survey = r.survey(ctx, &c.Snapshot)
+	}
+	if r.started != 0 && r.config.Exited != nil {
+		c.Exit = r.config.Exited(ctx)
+	}
 	if !found {
 		if !s.NoQuorum {
 			c.Missing = r.missing()
 			c.Started = r.started
 		}
-		return c, nil
+		return c, r.stopRemoved(ctx)
 	}
 	r.found(ours)
 	if r.stepping && r.started == 0 && ours.Learner {
@@ -137,32 +141,47 @@ func (r *run) missing() time.Duration {
 	return time.Since(r.missed)
 }
 
-// forget drops what was known of an entry that this call removed.
+// forget drops what was known of an entry that this call removed. Its server, if
+// there is one, is to be stopped before another is started in its place.
 func (r *run) forget() {
+	r.stopping = r.ours != 0 && r.config.Stop != nil
 	r.watch.stop()
 	r.watch, r.started, r.ours, r.removing = nil, 0, 0, false
 }
 
-// serves asks for a linearizable list through the new voter: it answers clients,
-// and agrees with the others.
+// stopRemoved stops the server of an entry that is gone from the list.
+func (r *run) stopRemoved(ctx context.Context) error {
+	if !r.stopping {
+		return nil
+	}
+	if err := r.config.Stop(ctx); err != nil {
+		return because(errHook, fmt.Errorf("stop: %w", err))
+	}
+	r.stopping = false
+	return nil
+}
+
+// serves asks for a linearizable list through the new voter, and the other voters
+// for their own: it answers clients, and all agree that it votes.
 func (r *run) serves(ctx context.Context, ours Seen) bool {
 	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
 	defer cancel()
 	list, err := r.client.List(bounded, ours.Target)
+	if err == nil && list.ClusterID == r.looker.last.ClusterID && ours.Status.Leader != 0 {
+		err = r.agreed(bounded, ours)
+	}
 	if err != nil {
 		r.last = err
-		return false
 	}
-	return list.ClusterID == r.looker.last.ClusterID && ours.Status.Leader != 0
+	return err == nil
 }
 
-// exited asks the host how its server process ended.
-func (r *run) exited(ctx context.Context) error {
-	if r.config.Exited == nil || r.started == 0 {
-		return nil
+func (r *run) agreed(ctx context.Context, ours Seen) error {
+	lists, err := r.ownLists(ctx, r.looker.last, ours.ID)
+	for id, l := range lists {
+		if m, ok := find(l, ours.ID); !ok || m.Learner {
+			err = errors.Join(err, reason(ErrDiverged, "voter %s does not list %s as a voter", id, ours.ID))
+		}
 	}
-	if exit := r.config.Exited(ctx); exit != nil {
-		return exit
-	}
-	return nil
+	return err
 }

@@ -53,12 +53,12 @@ func (e *EtcdClient) Read(ctx context.Context, through Target) (ReadAnswer, erro
 }
 
 func (e *EtcdClient) readPeer(ctx context.Context, peerURL string) (ReadAnswer, error) {
-	resp, _, err := get(ctx, e.peer, peerURL, "/downgrade/enabled")
+	resp, body, err := get(ctx, e.peer, peerURL, "/downgrade/enabled")
 	if err != nil {
 		return ReadAnswer{}, err
 	}
 	cluster, err := clusterOf(resp)
-	return ReadAnswer{ClusterID: cluster, Way: "peer"}, err
+	return ReadAnswer{ClusterID: cluster, Way: "peer", Downgrading: strings.TrimSpace(string(body)) == "true"}, err
 }
 
 // readHealth asks the linearizable /health. NOSPACE does not make a member
@@ -109,32 +109,62 @@ func clusterOf(resp *http.Response) (ID, error) {
 
 // Metrics implements [Client].
 func (e *EtcdClient) Metrics(ctx context.Context, at Target) (Metrics, error) {
-	_, body, err := get(ctx, e.plain, at.MetricsURL, "/metrics")
-	if err != nil {
-		return Metrics{}, err
+	from := e.endpoints(at)
+	if at.MetricsURL != "" {
+		from = []string{at.MetricsURL}
 	}
-	return Metrics{
-		Applied:  uint64(sum(body, "etcd_server_proposals_applied_total")),
-		Received: uint64(sum(body, "etcd_network_peer_received_bytes_total")),
-		Receiving: sum(body, "etcd_network_snapshot_receive_inflights_total") > 0 ||
-			sum(body, "etcd_server_snapshot_apply_in_progress_total") > 0,
-	}, nil
+	return first(ctx, from, func(ctx context.Context, url string) (Metrics, error) {
+		_, body, err := get(ctx, e.plain, url, "/metrics")
+		return parseMetrics(string(body)), err
+	})
 }
 
-// sum adds up the samples of one metric over its labels.
-func sum(exposition []byte, metric string) float64 {
-	total := 0.0
-	for line := range strings.Lines(string(exposition)) {
-		rest, ok := strings.CutPrefix(line, metric)
-		if !ok || !strings.HasPrefix(rest, "{") && !strings.HasPrefix(rest, " ") {
+// parseMetrics picks the few samples that a join needs out of an exposition.
+func parseMetrics(exposition string) Metrics {
+	var m Metrics
+	for line := range strings.Lines(exposition) {
+		name, labels, value, ok := sample(line)
+		if !ok {
 			continue
 		}
-		fields := strings.Fields(rest)
-		if v, err := strconv.ParseFloat(fields[len(fields)-1], 64); err == nil {
-			total += v
+		switch name {
+		case "etcd_server_proposals_applied_total":
+			m.Applied = uint64(value)
+		case "etcd_network_peer_received_bytes_total":
+			m.Received += uint64(value)
+		case "etcd_network_snapshot_receive_inflights_total", "etcd_server_snapshot_apply_in_progress_total":
+			m.Receiving = m.Receiving || value > 0
+		case "etcd_network_active_peers":
+			m.connect(labels, value > 0)
 		}
 	}
-	return total
+	return m
+}
+
+// sample is one line of an exposition: name{label="x"} value.
+func sample(line string) (name, labels string, value float64, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 || strings.HasPrefix(line, "#") {
+		return "", "", 0, false
+	}
+	value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+	name, labels, _ = strings.Cut(fields[0], "{")
+	return name, labels, value, err == nil
+}
+
+// connect notes the peer of a label such as Local="8e9e…",Remote="fd42…"}. A
+// peer may have had several connections; one that is active decides.
+func (m *Metrics) connect(labels string, active bool) {
+	_, rest, _ := strings.Cut(labels, `Remote="`)
+	hex, _, found := strings.Cut(rest, `"`)
+	var id ID
+	if !found || id.UnmarshalText([]byte(hex)) != nil {
+		return
+	}
+	if m.Connected == nil {
+		m.Connected = map[ID]bool{}
+	}
+	m.Connected[id] = m.Connected[id] || active
 }
 
 const mostBody = 8 << 20

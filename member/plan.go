@@ -88,12 +88,14 @@ var errAdded = fmt.Errorf("added")
 // its server stopped and its data moved aside by the hooks. No such entry is
 // success. A voter is refused: to remove one is a decision of its own.
 func (e *Engine) Abort(ctx context.Context, peerURL string) error {
-	r, err := e.newRun(ctx, peerURL)
+	undoer := *e
+	undoer.config.OnFailure = Undo
+	r, err := undoer.newRun(ctx, peerURL)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	r.config.OnFailure, r.step = Undo, StepStart
+	r.step = StepStart
 	did, err := r.undoEntry(ctx)
 	if err != nil {
 		return r.joinError(err)

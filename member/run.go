@@ -30,6 +30,9 @@ type run struct {
 	adding    bool      // an add of this call has no entry yet
 	asked     bool      // a vote was asked for
 	greeted   bool      // the first look was reported
+	allowed   bool      // the caller may change the membership
+	stopping  bool      // the server of a removed entry is to be stopped
+	diverged  time.Time // since when the voters' lists differ; zero: they agree
 	stepping  bool      // this is a Step, not a Join
 	removing  bool      // a remove of this call has not been seen done
 	removedAt time.Time // when the last one was sent
@@ -184,9 +187,8 @@ func (r *run) outwaited() error {
 
 // fail ends the join: undo by policy, and one error that says it all.
 func (r *run) fail(ctx context.Context, err error) error {
-	undone := r.undo(ctx)
-	e := r.joinError(err)
-	e.Undone = undone
+	e := r.joinError(err) // before the undo makes us forget the entry
+	e.Undone = r.undo(ctx)
 	r.emit(Event{Kind: Failed, Text: e.Error()})
 	return e
 }

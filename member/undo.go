@@ -34,6 +34,9 @@ func (r *run) undo(ctx context.Context) string {
 func (r *run) undoEntry(ctx context.Context) (did string, err error) {
 	var last Act
 	sent := false
+	// Its server is no matter any more: how it ended may be why we are here.
+	r.watch.stop()
+	r.watch, r.started = nil, 0
 	r.decide = func(c Case) Act {
 		last = undoing(c, r.added, r.config.OnFailure)
 		sent = sent || last.Do == DoRemove

@@ -20,6 +20,7 @@ const (
 	OpRead        Op = "read"
 	OpPeerMembers Op = "peer-members"
 	OpMetrics     Op = "metrics"
+	OpMayChange   Op = "may-change"
 	OpAdd         Op = "add" // printed as add-learner for a learner
 	OpPromote     Op = "promote"
 	OpRemove      Op = "remove"

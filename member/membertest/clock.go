@@ -89,10 +89,8 @@ func (c *Cluster) next() (time.Time, bool) {
 		w.until(e.at)
 	}
 	c.raftMoments(&w)
-	for _, h := range c.hosts {
-		if h.proc != nil {
-			c.flowMoments(h.proc, &w)
-		}
+	for _, p := range c.servers() {
+		c.flowMoments(p, &w)
 	}
 	if w.set && !w.t.After(c.now) {
 		w.t = c.now.Add(1) // whatever was due now has been done
@@ -107,17 +105,16 @@ func (c *Cluster) advance(t time.Time) {
 		return
 	}
 	c.now = t
-	for _, h := range c.hosts {
-		if h.proc != nil {
-			c.flow(h.proc, dt.Seconds())
-		}
+	for _, p := range c.servers() {
+		c.flow(p, dt.Seconds())
 	}
 }
 
 // react lets the state come to rest after a change.
 func (c *Cluster) react() {
-	for c.flowAll() || c.lead() || c.commitNext() || c.publishAll() || c.serveAll() {
+	for c.bootAll() || c.flowAll() || c.lead() || c.commitNext() || c.publishAll() || c.serveAll() {
 	}
+	c.meetAll()
 	c.watch()
 }
 

@@ -75,6 +75,7 @@ type options struct {
 	version         version.Version // of servers that nobody gave another
 	limit           int             // --max-learners
 	lenient         bool            // --strict-reconfig-check=false
+	supervised      bool
 	noPeerRead      bool
 	snapshotJoin    bool
 	dropUncommitted bool

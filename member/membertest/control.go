@@ -28,7 +28,7 @@ func (c *Cluster) Restart(id member.ID) {
 		switch {
 		case h == nil || h.proc != nil:
 		case h.data != nil:
-			c.spawn(h)
+			h.resume("")
 		case n != nil:
 			c.run(n)
 		}
@@ -111,7 +111,7 @@ func (c *Cluster) Lag(id member.ID, entries int) {
 	c.change(func() {
 		c.knob(id).lag = float64(entries)
 		n, p := c.node(id), c.proc(id)
-		if n == nil || p == nil {
+		if n == nil || !p.open() {
 			return
 		}
 		d := p.host.data
@@ -126,7 +126,7 @@ func (c *Cluster) Lag(id member.ID, entries int) {
 func (c *Cluster) LagApply(id member.ID, entries int) {
 	c.change(func() {
 		c.knob(id).applyLag = float64(entries)
-		if p := c.proc(id); p != nil {
+		if p := c.proc(id); p.open() {
 			p.host.data.applied = min(p.host.data.applied, c.applicable(p))
 		}
 	})
@@ -259,6 +259,10 @@ type alarm struct {
 
 func (a alarm) String() string { return fmt.Sprintf("memberID:%d alarm:%s ", a.id, a.kind) }
 
+func (c *Cluster) corrupt() bool {
+	return slices.ContainsFunc(c.alarms, func(a alarm) bool { return a.kind == "CORRUPT" })
+}
+
 // SetAlarm raises an alarm of a member, NOSPACE or CORRUPT; an empty kind ends
 // its alarms.
 func (c *Cluster) SetAlarm(id member.ID, kind string) {
@@ -278,6 +282,10 @@ func (c *Cluster) Downgrading(on bool) { c.change(func() { c.downgrading = on })
 // on their client port is then silent for seven seconds, and if nothing is
 // committed in an index above 5000 for ever.
 func (c *Cluster) SnapshotJoin(on bool) { c.change(func() { c.snapshotJoin = on }) }
+
+// Supervised says that somebody else than the start hook runs the servers: a
+// failed start is no error of Start then, only Exited tells of it.
+func (c *Cluster) Supervised(on bool) { c.change(func() { c.supervised = on }) }
 
 // NoPeerRead lets reads take another way than the peer port, as a client does
 // that may not ask it.

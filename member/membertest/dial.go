@@ -43,7 +43,7 @@ func where(raw string) string {
 // to, else who listens there, else the first that advertises it.
 func (c *Cluster) onClientURL(url string) *process {
 	if id, ok := c.routes[where(url)]; ok {
-		return c.proc(id)
+		return c.openProc(id)
 	}
 	if p := c.listening(url, func(p *process) []string { return clientURLs(p.host.urls) }); p != nil {
 		return p
@@ -54,17 +54,14 @@ func (c *Cluster) onClientURL(url string) *process {
 // onPeerURL is the server that answers on a peer URL.
 func (c *Cluster) onPeerURL(url string) *process {
 	if id, ok := c.routes[where(url)]; ok {
-		return c.proc(id)
+		return c.openProc(id)
 	}
 	return c.listening(url, func(p *process) []string { return p.host.urls })
 }
 
 func (c *Cluster) listening(url string, urls func(*process) []string) *process {
 	for _, h := range c.hosts {
-		if h.proc == nil {
-			continue
-		}
-		if slices.ContainsFunc(urls(h.proc), func(u string) bool { return where(u) == where(url) }) {
+		if h.proc.open() && slices.ContainsFunc(urls(h.proc), func(u string) bool { return where(u) == where(url) }) {
 			return h.proc
 		}
 	}
@@ -75,9 +72,17 @@ func (c *Cluster) listening(url string, urls func(*process) []string) *process {
 // port; where the host says nothing, it is taken for the target's own.
 func (c *Cluster) onMetricsURL(t member.Target) *process {
 	if id, ok := c.routes[where(t.MetricsURL)]; ok {
-		return c.proc(id)
+		return c.openProc(id)
 	}
-	return c.proc(t.ID)
+	return c.openProc(t.ID)
+}
+
+// openProc is the server of a member, nil if nothing listens.
+func (c *Cluster) openProc(id member.ID) *process {
+	if p := c.proc(id); p.open() {
+		return p
+	}
+	return nil
 }
 
 // refused is the error of an address that nobody listens on.

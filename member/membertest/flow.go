@@ -12,7 +12,7 @@ const tiny = 1e-6
 
 // contact reports whether p hears the leader.
 func (c *Cluster) contact(p *process) bool {
-	if !p.up() || c.leader == 0 || c.node(p.id) == nil {
+	if !p.up() || c.now.Before(p.hears) || c.leader == 0 || c.node(p.id) == nil {
 		return false
 	}
 	if p.id == c.leader {
@@ -25,8 +25,8 @@ func (c *Cluster) contact(p *process) bool {
 // flowAll moves what moves at once; it reports whether anything has.
 func (c *Cluster) flowAll() bool {
 	moved := false
-	for _, h := range c.hosts {
-		if h.proc != nil && c.flow(h.proc, 0) {
+	for _, p := range c.servers() {
+		if c.flow(p, 0) {
 			moved = true
 		}
 	}
@@ -53,7 +53,7 @@ func (c *Cluster) flow(p *process, seconds float64) bool {
 func (c *Cluster) hear(p *process) bool {
 	n := c.node(p.id)
 	if n.match > 0 && p.log() == 0 && !p.doomed {
-		c.doom(p, doomedDelay, 2, "panic: tocommit(%d) is out of range [lastIndex(0)]. Was the raft log corrupted, truncated, or lost?", int(n.match))
+		c.doom(p, 2, "panic: tocommit(%d) is out of range [lastIndex(0)]. Was the raft log corrupted, truncated, or lost?", int(n.match))
 		return true
 	}
 	if p.leader == c.leader {

@@ -89,15 +89,6 @@ func shares(as, bs []string) bool {
 	})
 }
 
-// Start fits [member.Config]: it starts a server as the spec's member. Like a
-// real one, it asks a peer for the member list and exits if its initial cluster
-// does not fit; that is the error, a [*member.ExitError], and Exited says it too.
-// It is idempotent. With data in its directory the server goes on as whoever the
-// data says.
-func (h *Host) Start(ctx context.Context, spec member.StartSpec) error {
-	return h.c.start(ctx, h, spec)
-}
-
 // Stop fits [member.Config]: it ends the server. The data stays.
 func (h *Host) Stop(ctx context.Context) error {
 	_, err := do(h.c, ctx, Call{Op: OpStop, ID: h.member()}, func(*record, Fault) asking[none] {

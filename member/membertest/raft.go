@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // raft is the cluster's log and its leadership. Entries without a proposal of
@@ -15,8 +16,9 @@ type raft struct {
 	leader    member.ID // as all who are in contact see it
 	last      float64   // of the leader's log
 	commit    float64
-	termStart float64 // the first entry of this term; nothing is read before its commit
-	confIndex float64 // the last membership change proposed
+	termStart float64   // the first entry of this term; nothing is read before its commit
+	confIndex float64   // the last membership change proposed
+	confDone  time.Time // when the last one was applied
 	props     []*proposal
 	electAt   time.Time // when the loss of the leader or of quorum shows; zero: nothing is lost
 }
@@ -51,10 +53,14 @@ func (c *Cluster) propose(p *proposal) {
 	c.after(c.Timing.Commit, nil)
 }
 
-// changing reports whether the leader has a membership change not yet applied.
+// changing reports whether the leader has a membership change not yet applied, or
+// one that raft does not know to be applied.
 func (c *Cluster) changing() bool {
 	leader := c.proc(c.leader)
-	return leader == nil || c.confIndex > leader.host.data.applied
+	if leader == nil || c.confIndex > leader.host.data.applied+tiny {
+		return true
+	}
+	return !c.can(leader, version.ChangesBackToBack) && c.now.Before(c.confDone.Add(c.Timing.Advance))
 }
 
 // raftMoments tells when raft does something by itself.
@@ -81,7 +87,7 @@ func quorumOf(n int) int { return n/2 + 1 }
 // reaches nobody, which is enough only where it is the only one.
 func (c *Cluster) live(n *node) bool {
 	p := c.proc(n.ID)
-	return n.voter && p.up() && (!c.knob(n.ID).cut || len(c.voters()) == 1)
+	return n.voter && p.up() && !c.now.Before(p.hears) && (!c.knob(n.ID).cut || len(c.voters()) == 1)
 }
 
 func (c *Cluster) liveVoters() []*node {
@@ -107,7 +113,7 @@ func (c *Cluster) lead() bool {
 		c.electAt = time.Time{}
 		return false
 	case c.electAt.IsZero():
-		c.electAt = c.now.Add(c.Timing.Election)
+		c.electAt = c.now.Add(c.patience())
 	}
 	if c.now.Before(c.electAt) {
 		return false
@@ -118,6 +124,15 @@ func (c *Cluster) lead() bool {
 		c.elect(c.candidate())
 	}
 	return true
+}
+
+// patience is how long it takes until the loss of the leader, or a leader's loss
+// of quorum, shows.
+func (c *Cluster) patience() time.Duration {
+	if n := c.node(c.leader); n != nil && c.live(n) {
+		return c.Timing.StepDown
+	}
+	return c.Timing.Election
 }
 
 // stepDown ends the leadership. A learner never campaigns, so it goes on to name
@@ -205,6 +220,9 @@ func (c *Cluster) commitNext() bool {
 func (c *Cluster) applyProposal(p *proposal) {
 	p.err = p.apply()
 	p.done = true
+	if p.conf {
+		c.confDone = c.now
+	}
 	if p.from != nil {
 		p.from.Applied = p.from.Applied || p.err == nil
 	}

@@ -44,6 +44,9 @@ func (c *Cluster) listThrough(p *process, barriers map[*process]*barrier, w *wai
 		}
 		b = c.newBarrier(p)
 		barriers[p] = b
+		if !c.can(p, version.LinearizableMemberList) && c.corrupt() {
+			return member.List{}, rpctypes.ErrCorrupt // of the read that stands in
+		}
 	}
 	if err := b.pass(w); err != nil {
 		return member.List{}, err
@@ -183,6 +186,9 @@ func (c *Cluster) Read(ctx context.Context, through member.Target) (member.ReadA
 				}
 				if barriers[p] == nil {
 					barriers[p] = c.newBarrier(p)
+					if !c.can(p, version.ReadThroughPeer) {
+						barriers[p].limit = healthTimeout
+					}
 				}
 				return barriers[p].pass(w)
 			})
@@ -225,9 +231,12 @@ func (c *Cluster) readPeer(p *process, url string, pass func(*process) error) (m
 	}
 	err := pass(p)
 	if err != nil && !errors.Is(err, errWait) {
-		err = &member.Unready{Status: http.StatusInternalServerError, Text: fmt.Sprintf("failed linearized read: %v\n", err)}
+		if errors.Is(err, rpctypes.ErrTimeout) {
+			err = context.DeadlineExceeded // the handler's own
+		}
+		return member.ReadAnswer{}, &member.Unready{Status: http.StatusInternalServerError, Text: fmt.Sprintf("failed linearized read: %v\n", err)}
 	}
-	return member.ReadAnswer{ClusterID: p.host.data.cluster, Way: "peer"}, err
+	return member.ReadAnswer{ClusterID: p.host.data.cluster, Way: "peer", Downgrading: c.downgrading}, err
 }
 
 // readHealth is the linearizable /health?exclude=NOSPACE.
@@ -235,10 +244,8 @@ func (c *Cluster) readHealth(p *process, pass func(*process) error) error {
 	if !p.up() {
 		return errWait
 	}
-	for _, a := range c.alarms {
-		if a.kind == "CORRUPT" {
-			return c.unhealthy(p, "ALARM CORRUPT")
-		}
+	if c.corrupt() {
+		return c.unhealthy(p, "ALARM CORRUPT")
 	}
 	if p.leader == 0 {
 		return c.unhealthy(p, "RAFT NO LEADER")
@@ -264,13 +271,14 @@ type barrier struct {
 	c       *Cluster
 	p       *process
 	asked   time.Time
+	limit   time.Duration
 	leaders int // of p when it was asked
 	index   float64
 	got     bool
 }
 
 func (c *Cluster) newBarrier(p *process) *barrier {
-	return &barrier{c: c, p: p, asked: c.now, leaders: p.leaders}
+	return &barrier{c: c, p: p, asked: c.now, limit: requestTimeout, leaders: p.leaders}
 }
 
 // pass is nil once all that was committed is applied. A new leader before the
@@ -286,7 +294,7 @@ func (b *barrier) pass(w *wait) error {
 	if b.got && c.applied(p, b.index, w) {
 		return nil
 	}
-	if end := b.asked.Add(requestTimeout); c.now.Before(end) {
+	if end := b.asked.Add(b.limit); c.now.Before(end) {
 		w.until(end)
 		return errWait
 	}
@@ -321,18 +329,37 @@ func (c *Cluster) PeerMembers(ctx context.Context, at member.Target) (member.Lis
 func (c *Cluster) Metrics(ctx context.Context, at member.Target) (member.Metrics, error) {
 	return do(c, ctx, Call{Op: OpMetrics, At: at.ID}, func(r *record, _ Fault) asking[member.Metrics] {
 		return func(*wait) (member.Metrics, error) {
+			answer := func(p *process) (member.Metrics, error) {
+				r.Reached = true
+				return c.metrics(p), nil
+			}
+			if at.MetricsURL == "" {
+				return onClient(c, c.endpoints(at), answer)
+			}
 			p := c.onMetricsURL(at)
 			switch {
-			case at.MetricsURL == "":
-				return member.Metrics{}, errNoURL
 			case p == nil:
 				return member.Metrics{}, refused(at.MetricsURL)
 			case !p.up():
 				return member.Metrics{}, errWait
 			}
-			r.Reached = true
-			d := p.host.data
-			return member.Metrics{Applied: uint64(d.applied + tiny), Received: uint64(d.bytes), Receiving: p.snap != nil && p.snap.index > 0}, nil
+			return answer(p)
 		}
 	})
+}
+
+func (c *Cluster) metrics(p *process) member.Metrics {
+	d := p.host.data
+	m := member.Metrics{
+		Applied:   uint64(d.applied + tiny),
+		Received:  uint64(d.bytes),
+		Receiving: p.snap != nil && p.snap.index > 0,
+	}
+	if len(p.met) > 0 {
+		m.Connected = map[member.ID]bool{}
+	}
+	for id := range p.met {
+		m.Connected[id] = !c.activeSince(p, id).IsZero()
+	}
+	return m
 }

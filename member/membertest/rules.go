@@ -1,9 +1,13 @@
 package membertest
 
 import (
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/etcdjoin/etcdjoin/version"
 )
@@ -36,14 +40,9 @@ func started(list []member.Member) int {
 
 // mayAdd is the server's check of an add.
 func (c *Cluster) mayAdd(r *process, urls []string, learner bool) error {
-	for _, u := range urls {
-		if _, err := peerurl.Parse(u); err != nil {
-			return rpctypes.ErrMemberBadURLs
-		}
-	}
 	voters := votersIn(c.viewOf(r))
 	switch {
-	case len(urls) == 0:
+	case len(urls) == 0 || slices.ContainsFunc(urls, badURL):
 		return rpctypes.ErrMemberBadURLs
 	case c.lenient:
 		return nil
@@ -53,6 +52,20 @@ func (c *Cluster) mayAdd(r *process, urls []string, learner bool) error {
 		return rpctypes.ErrUnhealthy
 	}
 	return nil
+}
+
+// badURL is what etcd's types.NewURLs refuses.
+func badURL(raw string) bool {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || u.Path != "" {
+		return err != nil || u.Scheme != "unix" && u.Scheme != "unixs"
+	}
+	switch u.Scheme {
+	case "http", "https":
+		_, _, err = net.SplitHostPort(u.Host)
+		return err != nil
+	}
+	return u.Scheme != "unix" && u.Scheme != "unixs"
 }
 
 // enoughForAdd asks for a started quorum of the cluster to be. One started voter
@@ -100,7 +113,7 @@ func (c *Cluster) mayRemove(r *process, id member.ID) error {
 	if started(rest) < quorumOf(len(rest)) {
 		return rpctypes.ErrMemberNotEnoughStarted
 	}
-	if c.activeSince(r, id).IsZero() {
+	if id != r.id && c.activeSince(r, id).IsZero() {
 		return nil
 	}
 	if c.connectedVoters(r, voters)-1 < 1+(len(voters)-1)/2 {
@@ -114,8 +127,10 @@ func (c *Cluster) mayRemove(r *process, id member.ID) error {
 func (c *Cluster) mayPromote(leader *process, id member.ID) error {
 	n := c.node(id)
 	switch {
-	case n == nil:
+	case n == nil && c.can(leader, version.PromoteChecksStarted):
 		return rpctypes.ErrMemberNotFound
+	case n == nil:
+		// It counts as ready, is proposed, and refused when that is applied.
 	case id != leader.id && n.match/c.last < readyPercent:
 		return rpctypes.ErrMemberLearnerNotReady
 	case c.lenient:

@@ -12,8 +12,10 @@ import (
 type process struct {
 	host    *Host
 	id      member.ID
-	name    string    // its --name
-	started time.Time // of this process
+	name    string     // its --name
+	started time.Time  // of this process
+	boot    *bootstrap // nil once its ports are open
+	hears   time.Time  // when it gets in contact
 	paused  bool
 	doomed  bool            // it is about to exit by itself
 	initial []member.Member // its own initial cluster, shown before it has data
@@ -24,6 +26,8 @@ type process struct {
 	leader  member.ID // as it knows; a learner never drops it
 	leaders int       // how often it has heard of a new one
 
+	met map[member.ID]bool // whom it has ever been connected to
+
 	goal      float64 // what its catching up began with
 	snap      *snapshot
 	pub       *proposal // the publish under way
@@ -32,8 +36,11 @@ type process struct {
 	serving   bool // its client port answers
 }
 
-// up reports whether the process does anything at all.
-func (p *process) up() bool { return p != nil && !p.paused && !p.doomed }
+// up reports whether the process is there and does anything at all.
+func (p *process) up() bool { return p.open() && !p.paused && !p.doomed }
+
+// open reports whether the process listens: it may be paused.
+func (p *process) open() bool { return p != nil && p.boot == nil }
 
 // log is how far the process has received.
 func (p *process) log() float64 { return p.host.data.log }
@@ -46,6 +53,17 @@ func (c *Cluster) proc(id member.ID) *process {
 		}
 	}
 	return nil
+}
+
+// servers are the running servers whose ports are open.
+func (c *Cluster) servers() []*process {
+	var ps []*process
+	for _, h := range c.hosts {
+		if h.proc.open() {
+			ps = append(ps, h.proc)
+		}
+	}
+	return ps
 }
 
 // knobs are what a test has set for one member; they outlive its processes, and
@@ -88,8 +106,8 @@ func (c *Cluster) can(p *process, a version.Ability) bool { return c.versionOf(p
 // publishAll lets servers publish their names; it reports whether one tried.
 func (c *Cluster) publishAll() bool {
 	tried := false
-	for _, h := range c.hosts {
-		if h.proc != nil && c.publish(h.proc) {
+	for _, p := range c.servers() {
+		if c.publish(p) {
 			tried = true
 		}
 	}
@@ -126,8 +144,8 @@ func (c *Cluster) name(p *process) {
 
 func (c *Cluster) serveAll() bool {
 	opened := false
-	for _, h := range c.hosts {
-		if p := h.proc; p != nil && !p.serving && c.mayServe(p) {
+	for _, p := range c.servers() {
+		if !p.serving && c.mayServe(p) {
 			p.serving, opened = true, true
 		}
 	}
@@ -150,14 +168,14 @@ func (c *Cluster) mayServe(p *process) bool {
 	return !gap && !c.now.Before(p.started.Add(silentWindow))
 }
 
-// doom lets p exit by itself after a while.
-func (c *Cluster) doom(p *process, after time.Duration, code int, format string, args ...any) {
+// doom lets p exit by itself, in a moment. It takes no part in anything until then.
+func (c *Cluster) doom(p *process, code int, format string, args ...any) {
 	if p.doomed {
 		return
 	}
-	p.doomed = code != 0
+	p.doomed = true
 	exit := &member.ExitError{Code: code, Output: fmt.Sprintf(format, args...)}
-	c.after(after, func() {
+	c.after(exitDelay, func() {
 		if p.host.proc == p {
 			p.host.proc, p.host.exit = nil, exit
 		}
@@ -174,7 +192,7 @@ func (c *Cluster) connected(r *process, id member.ID, t time.Time) bool {
 // activeSince is since when r has been connected to a member, zero if it is not.
 func (c *Cluster) activeSince(r *process, id member.ID) time.Time {
 	p, n := c.proc(id), c.node(id)
-	if p == nil || n == nil || r.id == id || c.linkLost(p) || c.linkLost(r) {
+	if !p.open() || n == nil || r.id == id || c.linkLost(p) || c.linkLost(r) {
 		return time.Time{}
 	}
 	since := n.added
@@ -186,9 +204,23 @@ func (c *Cluster) activeSince(r *process, id member.ID) time.Time {
 	return since
 }
 
+// meetAll lets servers remember whom they are connected to.
+func (c *Cluster) meetAll() {
+	for _, p := range c.servers() {
+		for _, n := range c.nodes {
+			if !p.met[n.ID] && !c.activeSince(p, n.ID).IsZero() {
+				if p.met == nil {
+					p.met = map[member.ID]bool{}
+				}
+				p.met[n.ID] = true
+			}
+		}
+	}
+}
+
 // linkLost reports whether p's link has been down for long enough to show.
 func (c *Cluster) linkLost(p *process) bool {
-	return !p.unlink.IsZero() && !c.now.Before(p.unlink.Add(c.Timing.Notice))
+	return c.Timing.Notice > 0 && !p.unlink.IsZero() && !c.now.Before(p.unlink.Add(c.Timing.Notice))
 }
 
 // relink notes that p's link went down or came up.

@@ -21,6 +21,9 @@ type write struct {
 	via  member.Target
 	p    *process // who received it
 	prop *proposal
+	sent time.Time
+	// limit is the server's own patience; 0: none, as with membership changes.
+	limit time.Duration
 	// check refuses the request (nothing is proposed), or waits, or says what is to
 	// be proposed.
 	check func(*process, *wait) (*proposal, error)
@@ -55,7 +58,7 @@ func (o *write) step(w *wait) (none, error) {
 // submit hands the proposal to the leader. If that cannot be reached the proposal
 // is lost, and nobody is told.
 func (o *write) submit(prop *proposal) {
-	o.prop, prop.from = prop, o.r
+	o.prop, prop.from, o.sent = prop, o.r, o.c.now
 	if !o.c.contact(o.p) {
 		prop.lost = true
 		return
@@ -67,7 +70,14 @@ func (o *write) answer(w *wait) error {
 	if o.prop.done && o.c.applied(o.p, o.prop.index, w) {
 		return o.prop.err
 	}
-	return errWait
+	if o.limit == 0 {
+		return errWait
+	}
+	if end := o.sent.Add(o.limit); o.c.now.Before(end) {
+		w.until(end)
+		return errWait
+	}
+	return rpctypes.ErrTimeout
 }
 
 // connect is the first of a target's endpoints that accepts a connection.
@@ -192,9 +202,28 @@ func (c *Cluster) Update(ctx context.Context, via member.Target, id member.ID, p
 
 // Nudge implements [member.Client].
 func (c *Cluster) Nudge(ctx context.Context, via member.Target) error {
-	return c.write(ctx, Call{Op: OpNudge, At: via.ID}, via, func(*process, *wait) (*proposal, error) {
-		return &proposal{apply: func() error { return nil }}, nil
+	return c.entry(ctx, Call{Op: OpNudge, At: via.ID}, via, func() error {
+		if c.corrupt() {
+			return rpctypes.ErrCorrupt
+		}
+		return nil
 	})
+}
+
+// MayChange implements [member.Client]. Everybody may, until Deny says otherwise.
+func (c *Cluster) MayChange(ctx context.Context, via member.Target) error {
+	return c.entry(ctx, Call{Op: OpMayChange, At: via.ID}, via, func() error { return nil })
+}
+
+// entry makes one write that leaves the list alone. The server gives it seven
+// seconds.
+func (c *Cluster) entry(ctx context.Context, call Call, via member.Target, apply func() error) error {
+	_, err := do(c, ctx, call, func(r *record, _ Fault) asking[none] {
+		o := &write{c: c, r: r, via: via, limit: requestTimeout}
+		o.check = func(*process, *wait) (*proposal, error) { return &proposal{apply: apply}, nil }
+		return o.step
+	})
+	return err
 }
 
 // MoveLeader implements [member.Client].

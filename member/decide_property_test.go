@@ -1,0 +1,222 @@
+package member_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Whatever a look finds, members without names, URLs or versions, under any
+// policy: a decision breaks none of the promises.
+func TestNoDecisionBreaksAPromise(t *testing.T) {
+	byLearner, byVoting := strategies(t)
+	seen := map[member.Do]int{}
+	for seed := range uint64(6_000) {
+		g := generator{rand.New(rand.NewPCG(seed, 0))}
+		c := g.theCase()
+		for name, s := range map[string]member.Strategy{"learner": byLearner, "voting": byVoting} {
+			act := decide(t, seed, c, s)
+			seen[act.Do]++
+			if broken := brokenPromise(c, act, name == "learner"); broken != "" {
+				t.Fatalf("seed %d, %s: %s %s (%s): %s\n%+v", seed, name, act.Do, act.Member, act.Text, broken, c)
+			}
+			require.Equal(t, act.Do, member.Decide(c, s).Do, "a decision depends on its case alone")
+		}
+	}
+	for _, do := range []member.Do{member.DoRefuse, member.DoWait, member.DoAddLearner, member.DoAddVoter, member.DoRemove, member.DoArchive, member.DoStart, member.DoPromote, member.DoDone} {
+		assert.Greater(t, seen[do], 5, "the generator hardly ever leads to %q", do)
+	}
+}
+
+// decide names the seed of a panic.
+func decide(t *testing.T, seed uint64, c member.Case, s member.Strategy) member.Act {
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("seed %d panics: %v\n%+v", seed, p, c)
+		}
+	}()
+	act := member.Decide(c, s)
+	for _, change := range []member.Change{member.ToAddLearner, member.ToAddVoter, member.ToPromote, member.ToRemove} {
+		_ = member.Plan{Do: act.Do, Member: act.Member, Text: act.Text, Forecast: member.Foresee(c.Snapshot, change, act.Member)}.String()
+	}
+	return act
+}
+
+// brokenPromise says which promise an act breaks, or nothing.
+func brokenPromise(c member.Case, act member.Act, byLearner bool) string {
+	ours, found := c.Snapshot.ByURLs(c.PeerURLs)
+	target, listed := c.Snapshot.ByID(act.Member.ID)
+	isOurs := found && listed && target.ID == ours.ID
+	ends := act.Do == member.DoRefuse || act.Do == member.DoWait
+	if ends != (act.Why != nil) {
+		return "a reason where none is, or none where one is"
+	}
+	if c.Snapshot.NoQuorum && !ends && act.Do != member.DoStart {
+		return "there is no quorum"
+	}
+	switch act.Do {
+	case member.DoAddLearner, member.DoAddVoter:
+		_, taken := c.Snapshot.ByName(c.Name)
+		switch {
+		case byLearner != (act.Do == member.DoAddLearner):
+			return "the other strategy's act"
+		case found || c.Started != 0:
+			return "there is an entry, or there was"
+		case taken:
+			return "the name is taken"
+		case c.Data.Kind == member.DataMember || c.Data.Kind == member.DataDamaged:
+			return "with data in the directory"
+		}
+	case member.DoRemove:
+		switch {
+		case !listed:
+			return "it is not in the list"
+		case !target.Learner && target.Liveness == member.Alive:
+			return "it is a live voter"
+		case !isOurs && target.Name == c.Name && target.Liveness != member.Dead:
+			return "it is not known to be dead"
+		case !isOurs && target.Name != c.Name && (target.Started() || c.Config.Slot != member.EvictStalled):
+			return "it is somebody else's"
+		}
+	case member.DoArchive:
+		if !c.Config.Rejoin || c.Data.Kind != member.DataMember || found && ours.ID == c.Data.MemberID {
+			return "the data is in use, or nobody allowed it"
+		}
+	case member.DoStart:
+		switch {
+		case !isOurs:
+			return "it is not our entry"
+		case target.Started() && c.Data.Kind == member.DataEmpty:
+			return "its data is lost"
+		case c.Data.Kind == member.DataDamaged, c.Data.Kind == member.DataMember && c.Data.MemberID != target.ID:
+			return "on data that is not its own"
+		case c.Started == target.ID:
+			return "it was started already"
+		case c.Snapshot.NoQuorum && target.Started():
+			return "there is no quorum, and it has run before"
+		}
+	case member.DoPromote:
+		switch p := c.Proof; {
+		case !byLearner:
+			return "the other strategy's act"
+		case !isOurs || !target.Learner:
+			return "it is not our learner"
+		case p == nil || p.Took > c.Config.ReadWithin || p.ClusterID != 0 && p.ClusterID != c.Snapshot.ClusterID:
+			return "without a proof"
+		case !c.Snapshot.Fresh:
+			return "on facts a pass old"
+		}
+	case member.DoDone:
+		if !isOurs || target.Learner {
+			return "it does not vote"
+		}
+	}
+	return ""
+}
+
+// generator draws cases from what is likely to matter.
+type generator struct{ *rand.Rand }
+
+func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
+
+func (g generator) once(in int) bool { return g.IntN(in) == 0 }
+
+func (g generator) theCase() member.Case {
+	s := member.Snapshot{At: now, ClusterID: cluster, Index: g.Uint64N(200), Leader: member.ID(g.IntN(3)), NoQuorum: g.once(5), Fresh: !g.once(5)}
+	for i := range g.IntN(6) {
+		s.Members = append(s.Members, g.member(member.ID(i+1)))
+	}
+	if g.once(2) {
+		s.Members = append(s.Members, g.our())
+	}
+	c := member.Case{Snapshot: s, Name: ourName, PeerURLs: pick(g, []string{ourURL}, []string{ourURL}, []string{"http://b9:2380", ourURL}), Data: g.data(), Config: g.config(),
+		Served: g.once(2), SlotLimit: g.IntN(3), Missing: time.Duration(g.IntN(3)) * time.Second}
+	if g.once(3) {
+		c.Started = pick(g, ourID, ourID, ourID, 77)
+	}
+	if g.once(2) {
+		c.Proof = &member.Proof{ReadAnswer: member.ReadAnswer{ClusterID: pick(g, cluster, cluster, 0, 0xbad)}, At: now, Took: time.Duration(g.IntN(300)) * time.Millisecond, Since: now.Add(-time.Duration(g.IntN(3)) * time.Second)}
+	}
+	return c
+}
+
+func (g generator) member(id member.ID) member.Seen {
+	m := seen(id)
+	m.Name = pick(g, m.Name, m.Name, m.Name, m.Name, "", ourName)
+	m.PeerURLs = pick(g, m.PeerURLs, m.PeerURLs, m.PeerURLs, nil, []string{"::bad::"}, []string{m.PeerURLs[0], fmt.Sprintf("http://b%d:2380", id)})
+	if g.once(20) {
+		m.PeerURLs = []string{ourURL, "http://c:2380"}
+	}
+	m.ClientURLs = pick(g, m.ClientURLs, m.ClientURLs, nil)
+	g.liveness(&m)
+	m.Status.Version = pick(g, "3.6.16", "3.6.16", "3.6.16", "3.5.35", "3.3.27", "", "new")
+	if g.once(30) {
+		m.Status.Errors = []string{pick(g, "memberID:1 alarm:CORRUPT ", "memberID:1 alarm:NOSPACE ")}
+	}
+	m.Learner = g.once(4)
+	return m
+}
+
+func (g generator) liveness(m *member.Seen) {
+	m.Liveness = pick(g, member.Alive, member.Alive, member.Alive, member.Dead, member.Unknown)
+	if m.Liveness != member.Alive && g.once(2) {
+		m.At, m.Status = time.Time{}, member.Status{}
+	}
+	if m.Liveness != member.Alive {
+		m.Err = pick(g, nil, errDied)
+	}
+	m.Since = now.Add(-pick(g, time.Second, time.Hour))
+}
+
+func (g generator) our() member.Seen {
+	m := *ours()
+	m.Name = pick(g, ourName, ourName, "", "", "x")
+	if g.once(4) {
+		m.PeerURLs = []string{"http://b9:2380", ourURL}
+	}
+	m.Learner = g.once(2)
+	m.Status.Learner = m.Learner != g.once(10)
+	g.liveness(&m)
+	return m
+}
+
+func (g generator) data() member.DataInfo {
+	var all []member.DataInfo
+	for _, name := range []string{"unknown", "unknown", "unknown", "empty", "empty", "ours", "ours", "a removed", "another's", "foreign", "damaged"} {
+		all = append(all, dataDirs[name])
+	}
+	d := pick(g, all...)
+	if d.MemberID == 8 {
+		d.MemberID = 1
+	}
+	return d
+}
+
+func (g generator) config() member.Config {
+	return member.Filled(member.Config{
+		SameName: pick(g, member.Refuse, member.ReplaceIfDead), Slot: pick(g, member.SlotWait, member.SlotFail, member.EvictStalled),
+		ReturnAt: pick(g, member.Serving, member.Promoted), Rejoin: g.once(2), AcceptNoMargin: g.once(2),
+		Settle:        pick(g, 0, 0, time.Second),
+		ServerVersion: pick(g, version.Version{}, version.Version{}, version.MustParse("3.6.16"), version.MustParse("3.7.3")),
+	})
+}
+
+// What a learner gets its vote for is its own read: its URLs, in any spelling,
+// are those that were added.
+func TestOurEntryIsFoundByItsWholeSetOfURLs(t *testing.T) {
+	s := snapshot(append(voters(2), *ours(aLearner, at("http://B9:2380", "http://10.0.0.9:02380")))...)
+	m, ok := s.ByURLs([]string{ourURL, "http://b9.:2380"})
+	require.True(t, ok)
+	assert.Equal(t, ourID, m.ID)
+	assert.True(t, peerurl.SameSet(m.PeerURLs, []string{ourURL, "http://b9:2380"}))
+	_, ok = s.ByURLs([]string{ourURL})
+	assert.False(t, ok)
+}

@@ -1,0 +1,149 @@
+package member
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Survey is what is asked beyond a look while our member has not run: things
+// that forbid a join, and that nobody would want to learn after a write.
+type Survey struct {
+	Denied      error         // the caller may not change the membership; nil: it may, or nobody can tell
+	Diverged    error         // the voters' own lists differ; nil: they agree
+	For         time.Duration // for how long they have differed
+	Downgrading bool
+}
+
+// settleLists is for how long the voters' lists may differ before that is no
+// delay any more: a voter applies what is committed within some milliseconds.
+const settleLists = 3 * time.Second
+
+// survey asks all of it at once, bounded by one EndpointTimeout, and tells dead
+// members from those that only we cannot reach.
+func (r *run) survey(ctx context.Context, s *Snapshot) *Survey {
+	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	defer cancel()
+	var v Survey
+	var wg sync.WaitGroup
+	via, _ := writeTo(*s)
+	if !r.allowed {
+		wg.Go(func() { v.Denied = r.client.MayChange(bounded, via) })
+	}
+	var lists map[ID]List
+	wg.Go(func() { lists, _ = r.ownLists(bounded, *s, 0) })
+	wg.Go(func() { v.Downgrading = r.downgrading(bounded, *s) })
+	var connected map[ID]bool
+	if anySilent(*s) {
+		wg.Go(func() {
+			m, _ := r.client.Metrics(bounded, via) // where it does not tell, they stay unknown
+			connected = m.Connected
+		})
+	}
+	wg.Wait()
+	markDead(s, connected)
+	r.allowed = v.Denied == nil
+	if v.Denied != nil && classify(v.Denied) != fatal {
+		v.Denied = nil // no answer is no refusal; the write itself will tell
+	}
+	v.Diverged = diverged(lists)
+	switch {
+	case v.Diverged == nil:
+		r.diverged = time.Time{}
+	case r.diverged.IsZero():
+		r.diverged = time.Now()
+	}
+	if v.Diverged != nil {
+		v.For = time.Since(r.diverged)
+	}
+	return &v
+}
+
+func anySilent(s Snapshot) bool {
+	return slices.ContainsFunc(s.Members, func(m Seen) bool { return m.Liveness == Unknown })
+}
+
+// markDead marks the members that a voter which answers sees no connection to.
+// The voter's word lags: it holds a stopped process connected for some 20 s, but
+// it never calls one dead that speaks to it.
+func markDead(s *Snapshot, connected map[ID]bool) {
+	for i, m := range s.Members {
+		if up, known := connected[m.ID]; known && !up && m.Liveness == Unknown {
+			s.Members[i].Liveness = Dead
+		}
+	}
+}
+
+// ownLists asks every voter that answers, but one, for the list it holds itself.
+func (r *run) ownLists(ctx context.Context, s Snapshot, but ID) (map[ID]List, error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	lists := map[ID]List{}
+	var errs []error
+	for _, v := range s.LiveVoters() {
+		if v.ID == but || len(v.Target.Endpoints) == 0 {
+			continue
+		}
+		wg.Go(func() {
+			list, err := r.client.ListAt(ctx, v.Target)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("voter %s: %w", v.ID, err))
+				return
+			}
+			lists[v.ID] = list
+		})
+	}
+	wg.Wait()
+	return lists, errors.Join(errs...)
+}
+
+// diverged compares the voters' own lists. On 3.5.1 to 3.5.19 promotions were
+// not saved, and a cluster that ran them may show one member in two roles
+// (etcd #19557); with different --max-learners the lists differ for good.
+func diverged(lists map[ID]List) error {
+	var first ID
+	var want string
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
+		got := digest(lists[id])
+		if first == 0 {
+			first, want = id, got
+		}
+		if got != want {
+			return reason(ErrDiverged, "voter %s has %s, voter %s has %s", first, want, id, got)
+		}
+	}
+	return nil
+}
+
+func digest(l List) string {
+	members := slices.Clone(l.Members)
+	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
+	texts := make([]string, len(members))
+	for i, m := range members {
+		texts[i] = m.String()
+	}
+	return "[" + strings.Join(texts, "; ") + "]"
+}
+
+// downgrading asks 3.6 and later by their Status, 3.5 by its peer port.
+func (r *run) downgrading(ctx context.Context, s Snapshot) bool {
+	for _, m := range s.Members {
+		if m.Status.Downgrading {
+			return true
+		}
+	}
+	leader, ok := s.ByID(s.Leader)
+	if !ok {
+		return false
+	}
+	answer, err := r.client.Read(ctx, leader.Target)
+	return err == nil && answer.Downgrading
+}
