@@ -50,7 +50,7 @@ func usedDatabase(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	if info, err := f.Stat(); err != nil || info.Size() == 0 {
 		return false, err
 	}

@@ -16,6 +16,6 @@ func locked(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close() // and with it the lock
+	defer f.Close() //nolint:errcheck // and with it the lock
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

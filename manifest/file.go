@@ -119,7 +119,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // nothing was written to it
 	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/version"
@@ -165,6 +166,9 @@ func (c Config) check() error {
 		return badInput("Config.Slot", string(c.Slot), "is none of the policies")
 	case !oneOf(c.ReturnAt, Serving, Promoted):
 		return badInput("Config.ReturnAt", string(c.ReturnAt), "is none of the moments")
+	}
+	if err := version.CheckAccepted(c.AcceptHazards); err != nil {
+		return badInput("Config.AcceptHazards", strings.Join(c.AcceptHazards, ","), err.Error())
 	}
 	return checkMetricsURL(c.MetricsURL)
 }

@@ -179,8 +179,10 @@ func moved(c Case, why error) Act {
 	return Act{Do: DoUpdate, Member: held.Member, Text: why.Error()}
 }
 
+// everyCan reports whether all servers that told their version have an ability,
+// and one has.
 func everyCan(s Snapshot, a version.Ability) bool {
-	return !slices.ContainsFunc(s.serverVersions(), func(v version.Version) bool { return !v.Can(a) })
+	return len(s.serverVersions()) > 0 && !slices.ContainsFunc(s.serverVersions(), func(v version.Version) bool { return !v.Can(a) })
 }
 
 // ended decides where the server process is known to have ended. One that panics
@@ -236,10 +238,6 @@ func absent(c Case, s Strategy) Act {
 	switch {
 	case next.Do == DoRefuse:
 		return next
-	case c.Survey != nil && c.Survey.Diverged != nil && c.Survey.For < settleLists:
-		return WaitFor(Member{}, c.Survey.Diverged)
-	case c.Survey != nil && c.Survey.Diverged != nil:
-		return Refused(c.Survey.Diverged)
 	case c.Data.Kind == DataMember:
 		return archive(c, Member{}, gone)
 	case c.SlotLimit > 0 && len(holders) >= c.SlotLimit:
@@ -257,6 +255,10 @@ func prospect(c Case, s Strategy) (next Act, hopeless bool) {
 		return WaitFor(Member{}, err), true
 	case err != nil:
 		return Refused(err), true
+	case c.Survey != nil && c.Survey.Diverged != nil && c.Survey.For < settleLists:
+		return WaitFor(Member{}, c.Survey.Diverged), true
+	case c.Survey != nil && c.Survey.Diverged != nil:
+		return Refused(c.Survey.Diverged), true
 	}
 	next = s.Absent(c)
 	return next, next.Do == DoWait || next.Do == DoRefuse && !errors.Is(next.Why, ErrQuorumAtRisk)

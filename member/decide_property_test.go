@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -31,7 +32,7 @@ func TestNoDecisionBreaksAPromise(t *testing.T) {
 			require.Equal(t, act.Do, member.Decide(c, s).Do, "a decision depends on its case alone")
 		}
 	}
-	for _, do := range []member.Do{member.DoRefuse, member.DoWait, member.DoAddLearner, member.DoAddVoter, member.DoRemove, member.DoArchive, member.DoStart, member.DoPromote, member.DoDone} {
+	for _, do := range []member.Do{member.DoRefuse, member.DoWait, member.DoAddLearner, member.DoAddVoter, member.DoRemove, member.DoUpdate, member.DoArchive, member.DoStart, member.DoPromote, member.DoDone} {
 		assert.Greater(t, seen[do], 5, "the generator hardly ever leads to %q", do)
 	}
 }
@@ -86,6 +87,15 @@ func brokenPromise(c member.Case, act member.Act, byLearner bool) string {
 		case !isOurs && target.Name != c.Name && (target.Started() || c.Config.Slot != member.EvictStalled):
 			return "it is somebody else's"
 		}
+	case member.DoUpdate:
+		switch {
+		case c.Data.Kind != member.DataMember || !listed || target.ID != c.Data.MemberID || found:
+			return "it is not whom our data holds, or our URLs are taken"
+		case !c.Config.UpdateAddress:
+			return "nobody allowed it"
+		case target.Learner && !safeToUpdate(c.Snapshot):
+			return "it would lose its role"
+		}
 	case member.DoArchive:
 		if !c.Config.Rejoin || c.Data.Kind != member.DataMember || found && ours.ID == c.Data.MemberID {
 			return "the data is in use, or nobody allowed it"
@@ -122,6 +132,21 @@ func brokenPromise(c member.Case, act member.Act, byLearner bool) string {
 	return ""
 }
 
+// safeToUpdate reports whether every server that answers keeps a learner a
+// learner; the generator knows no others that do.
+func safeToUpdate(s member.Snapshot) bool {
+	known := 0
+	for _, m := range s.Members {
+		switch m.Status.Version {
+		case "3.3.27":
+			return false
+		case "3.6.16", "3.5.35":
+			known++
+		}
+	}
+	return known > 0
+}
+
 // generator draws cases from what is likely to matter.
 type generator struct{ *rand.Rand }
 
@@ -139,6 +164,12 @@ func (g generator) theCase() member.Case {
 	}
 	c := member.Case{Snapshot: s, Name: ourName, PeerURLs: pick(g, []string{ourURL}, []string{ourURL}, []string{"http://b9:2380", ourURL}), Data: g.data(), Config: g.config(),
 		Served: g.once(2), SlotLimit: g.IntN(3), Missing: time.Duration(g.IntN(3)) * time.Second}
+	if g.once(3) {
+		c.Survey = &member.Survey{Denied: pick(g, nil, nil, rpctypes.ErrPermissionDenied), Diverged: pick(g, nil, nil, member.ErrDiverged), For: time.Duration(g.IntN(5)) * time.Second, Downgrading: g.once(5)}
+	}
+	if g.once(10) {
+		c.Exit = &member.ExitError{Code: g.IntN(3), Output: pick(g, "", "panic: tocommit(9) is out of range")}
+	}
 	if g.once(3) {
 		c.Started = pick(g, ourID, ourID, ourID, 77)
 	}
@@ -203,7 +234,7 @@ func (g generator) data() member.DataInfo {
 func (g generator) config() member.Config {
 	return member.Filled(member.Config{
 		SameName: pick(g, member.Refuse, member.ReplaceIfDead), Slot: pick(g, member.SlotWait, member.SlotFail, member.EvictStalled),
-		ReturnAt: pick(g, member.Serving, member.Promoted), Rejoin: g.once(2), AcceptNoMargin: g.once(2),
+		ReturnAt: pick(g, member.Serving, member.Promoted), Rejoin: g.once(2), UpdateAddress: g.once(2), AcceptNoMargin: g.once(2),
 		Settle:        pick(g, 0, 0, time.Second),
 		ServerVersion: pick(g, version.Version{}, version.Version{}, version.MustParse("3.6.16"), version.MustParse("3.7.3")),
 	})

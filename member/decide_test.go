@@ -221,7 +221,12 @@ func TestDecide(t *testing.T) {
 	replace := member.Config{SameName: member.ReplaceIfDead}
 	margin := member.Config{AcceptNoMargin: true}
 	evict := member.Config{Slot: member.EvictStalled}
+	update := member.Config{UpdateAddress: true}
 	started := func(c *member.Case) { c.Started = ourID }
+	surveyed := func(s member.Survey) func(*member.Case) { return func(c *member.Case) { c.Survey = &s } }
+	exited := func(output string) func(*member.Case) {
+		return func(c *member.Case) { c.Started, c.Exit = ourID, &member.ExitError{Code: 2, Output: output} }
+	}
 	limit := func(n int) func(*member.Case) { return func(c *member.Case) { c.SlotLimit = n } }
 	of := func(members []member.Seen, more ...member.Seen) []member.Seen { return append(members, more...) }
 	holder := func(changes ...change) member.Seen { return seen(7, append([]change{aLearner}, changes...)...) }
@@ -263,6 +268,30 @@ func TestDecide(t *testing.T) {
 		"a dead one has our name, and a member's data is corrupt":      {members: of([]member.Seen{seen(1), seen(2, alarmed("memberID:2 alarm:CORRUPT "))}, seen(3, dead, named(ourName))), config: replace, learner: refuses(member.ErrCorrupt), voting: refuses(member.ErrCorrupt)},
 
 		"no quorum, our entry never ran, another has our name": {members: of(voters(1), seen(2, silent, named(ourName)), *ours(neverRan)), change: noQuorum, learner: waitsFor(member.ErrNameTaken), voting: waitsFor(member.ErrNameTaken)},
+
+		// Another address.
+		"our data is a member's under other URLs":           {members: of(voters(3), seen(8, silent)), change: data("another's"), learner: refuses(member.ErrAddress), voting: refuses(member.ErrAddress)},
+		"the same, to be updated":                           {members: of(voters(3), seen(8, silent)), config: update, change: data("another's"), learner: does(member.DoUpdate), voting: does(member.DoUpdate), member: 8},
+		"the same, and another member has ours":             {members: of(voters(3), seen(8, silent), *ours(silent)), config: update, change: data("another's"), learner: refuses(member.ErrAddress), voting: refuses(member.ErrAddress)},
+		"the same, and another has our host and port":       {members: of(voters(3), seen(8, silent), seen(7, at("https://10.0.0.9:2380"))), config: update, change: data("another's"), learner: refuses(member.ErrURLTaken), voting: refuses(member.ErrURLTaken)},
+		"the same, without a quorum":                        {members: of(voters(3), seen(8, silent)), config: update, change: func(c *member.Case) { c.Data, c.Snapshot.NoQuorum = dataDirs["another's"], true }, learner: refuses(member.ErrAddress), voting: refuses(member.ErrAddress)},
+		"the same, a learner":                               {members: of(voters(3), seen(8, aLearner, silent)), config: update, change: data("another's"), learner: does(member.DoUpdate), voting: does(member.DoUpdate), member: 8},
+		"the same, a learner, where that makes it a zombie": {members: of([]member.Seen{seen(1, runs("3.6.11"))}, seen(8, aLearner, silent)), config: update, change: data("another's"), learner: refuses(member.ErrAddress), voting: refuses(member.ErrAddress)},
+		"the same, a learner of versions nobody knows":      {members: of(live(3, 0), seen(8, aLearner, silent)), config: update, change: data("another's"), learner: refuses(member.ErrAddress), voting: refuses(member.ErrAddress)},
+
+		// The survey before the first write, and a server that has ended.
+		"we may not change the membership":                  {members: voters(3), change: surveyed(member.Survey{Denied: rpctypes.ErrPermissionDenied}), learner: refuses(member.ErrDenied), voting: refuses(member.ErrDenied)},
+		"the same, and our entry is there":                  {members: of(voters(3), *ours(aLearner, neverRan)), change: surveyed(member.Survey{Denied: rpctypes.ErrUserEmpty}), learner: refuses(member.ErrDenied), voting: refuses(member.ErrDenied)},
+		"the lists differ for a moment":                     {members: voters(3), change: surveyed(member.Survey{Diverged: member.ErrDiverged}), learner: waitsFor(member.ErrDiverged), voting: waitsFor(member.ErrDiverged)},
+		"the lists differ":                                  {members: voters(3), change: surveyed(member.Survey{Diverged: member.ErrDiverged, For: 3 * time.Second}), learner: refuses(member.ErrDiverged), voting: refuses(member.ErrDiverged)},
+		"the lists differ, and a dead one has our name":     {members: of(voters(2), seen(3, dead, named(ourName))), config: replace, change: surveyed(member.Survey{Diverged: member.ErrDiverged, For: time.Minute}), learner: refuses(member.ErrDiverged), voting: refuses(member.ErrDiverged)},
+		"a downgrade":                                       {members: voters(3), change: surveyed(member.Survey{Downgrading: true}), learner: refuses(member.ErrDowngrading), voting: refuses(member.ErrDowngrading)},
+		"a survey without findings":                         {members: voters(3), change: surveyed(member.Survey{}), learner: add, voting: addVoter},
+		"our server ended":                                  {members: of(voters(3), *ours(aLearner, neverRan)), change: exited("member count is unequal"), learner: refuses(member.ErrNotLive), voting: refuses(member.ErrNotLive)},
+		"our server ended, a learner that has run":          {members: of(voters(3), *ours(aLearner, silent)), change: exited("no space left on device"), learner: refuses(member.ErrNotLive), voting: refuses(member.ErrNotLive)},
+		"our server panics, its log is lost":                {members: of(voters(3), *ours(aLearner, silent)), change: exited("panic: tocommit(9) is out of range"), learner: refuses(member.ErrDataLost), voting: refuses(member.ErrDataLost)},
+		"our server panics, its log is lost, it may rejoin": {members: of(voters(3), *ours(aLearner, silent)), config: member.Config{Rejoin: true}, change: exited("panic: tocommit(9) is out of range"), learner: remove, voting: remove, member: ourID},
+		"a voter of ours panics, it may rejoin":             {members: of(voters(3), *ours(silent)), config: member.Config{Rejoin: true}, change: exited("panic: tocommit(9) is out of range"), learner: refuses(member.ErrNotLive), voting: refuses(member.ErrNotLive)},
 
 		// The slot.
 		"the slot is taken": {members: of(voters(3), holder()), change: limit(1), learner: waitsFor(member.ErrSlotTaken), voting: waitsFor(member.ErrSlotTaken), member: 7},

@@ -95,7 +95,9 @@ type evidence struct {
 type tracker struct {
 	began, moved time.Time
 	last         Progress
-	best         int // the furthest phase so far: a crash loop goes nowhere
+	best         int    // the furthest phase so far: a crash loop goes nowhere
+	index        uint64 // the most it has ever applied
+	size         int64  // the largest its db has been
 	received     uint64
 	firstIndex   uint64
 	answered     bool // anything has ever answered
@@ -104,18 +106,19 @@ type tracker struct {
 func newTracker(now time.Time) *tracker { return &tracker{began: now, moved: now} }
 
 // observe is the stall clock. Movement is: a phase never reached before, more
-// applied, a db of another size, peer traffic received. A snapshot on its way moves neither
-// index nor size (k3s #5070), so its traffic counts, and where no traffic can be
-// read, that it is under way.
+// applied, a larger db or more peer traffic received than ever before, for a
+// crash loop goes the same way again and again. A snapshot on its way moves
+// neither index nor size (k3s #5070), so its traffic counts, and where no traffic
+// can be read, that it is under way.
 func (t *tracker) observe(e evidence) Progress {
 	p := t.read(e)
 	received := e.metrics.value.Received
 	rank := slices.Index(phases, p.Phase)
-	if rank > t.best || p.Index > t.last.Index || p.DBSize != t.last.DBSize ||
+	if rank > t.best || p.Index > t.index || p.DBSize > t.size ||
 		received > t.received || p.Receiving && received == 0 {
 		t.moved = e.now
 	}
-	t.best = max(t.best, rank)
+	t.best, t.index, t.size = max(t.best, rank), max(t.index, p.Index), max(t.size, p.DBSize)
 	t.received = max(t.received, received)
 	p.Elapsed, p.Still = e.now.Sub(t.began), e.now.Sub(t.moved)
 	if t.firstIndex == 0 {

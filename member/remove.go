@@ -75,6 +75,9 @@ func successor(s Snapshot) (best Seen, found bool) {
 // error where there is no such member.
 func runByID(ctx context.Context, client Client, id ID, config Config) (*run, error) {
 	config.Start, config.DataDir, config.OnFailure = nil, nil, Keep
+	if id == 0 {
+		return nil, badInput("id", "0", "must not be 0")
+	}
 	e, err := New(client, "unknown", config, voting{})
 	if err != nil {
 		return nil, err
@@ -84,11 +87,9 @@ func runByID(ctx context.Context, client Client, id ID, config Config) (*run, er
 		return nil, err
 	}
 	e.name = m.Name
-	r, err := e.newRun(ctx, strings.Join(m.PeerURLs, ","))
-	if err != nil {
-		return nil, err
-	}
-	r.ours = id
+	r := e.bareRun(strings.Join(m.PeerURLs, ","))
+	r.urls, r.ours = m.PeerURLs, id // as they are listed, even where no joiner may have them
+	r.looker = newLooker(ctx, e.client, e.config, r.urls, r.rouse)
 	return r, nil
 }
 

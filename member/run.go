@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 )
 
 // run is one call of Join: the loop and the little it has to remember.
@@ -49,13 +51,18 @@ type run struct {
 
 func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 	r := e.bareRun(peerURL)
+	urls, err := peerURLsOf(strings.Split(peerURL, ","))
+	if err != nil {
+		var input *InputError
+		if strings.Contains(peerURL, "@") && errors.As(err, &input) {
+			r.peerURL = input.Value // without the password it may have
+		}
+		return nil, r.joinError(err)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, r.joinError(err)
 	}
-	r.urls = strings.Split(peerURL, ",")
-	if _, err := peerURLsOf(r.urls); err != nil {
-		return nil, r.joinError(err)
-	}
+	r.urls = peerurl.Strings(urls) // the caller's spelling, without space around it
 	r.looker = newLooker(ctx, e.client, e.config, r.urls, r.rouse)
 	return r, nil
 }

@@ -95,12 +95,12 @@ func (r *run) memory() Memory {
 
 func (t *tracker) memorise(m *Memory) {
 	m.StartedAt, m.Moved, m.Phase = t.began, t.moved, phases[t.best]
-	m.Index, m.DBSize, m.Received = t.last.Index, t.last.DBSize, t.received
+	m.Index, m.DBSize, m.Received = t.index, t.size, t.received
 }
 
 func (t *tracker) recall(m Memory) {
 	t.began, t.moved, t.received = m.StartedAt, m.Moved, m.Received
-	t.last.Index, t.last.DBSize, t.firstIndex = m.Index, m.DBSize, m.Index
+	t.index, t.size, t.last.Index, t.firstIndex = m.Index, m.DBSize, m.Index, m.Index
 	for rank, p := range phases {
 		if p == m.Phase {
 			t.best = rank

@@ -99,17 +99,15 @@ func TestTheNudgeFreesASilentPort(t *testing.T) {
 	}
 }
 
-// A server that has published its name, and has no data: its peer link is cut
-// right after its start.
-func TestANameInTheListIsNotCaughtUp(t *testing.T) {
-	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"), etcdtest.WithLinks())
-	c.PutMiB(64)
-	s := c.NewServer("slow")
-	c.Servers()[0].Link().Throttle(2 << 20)
-	s.Link().Throttle(2 << 20)
+// A snapshot on its way moves neither index nor size, and the name is in the list
+// before any of it: the link is slow, but it always moves.
+func TestASlowSnapshotIsNoStallAndANameIsNotCaughtUp(t *testing.T) {
+	t.Parallel()
+	c, s := slowLink(t)
 	named := false
 	r, err := joinLearner(t, within(t, 3*time.Minute), c, s, func(cfg *member.Config) {
 		log := cfg.Observe
+		cfg.StallTimeout, cfg.MetricsURL = 6*time.Second, s.MetricsURL
 		cfg.Observe = func(e member.Event) {
 			log(e)
 			if e.Kind == member.Progressed && e.Member.Started() && e.Progress.Phase != member.InSync {
@@ -119,5 +117,38 @@ func TestANameInTheListIsNotCaughtUp(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.True(t, named, "its name was never seen in the list before its data")
-	assert.Greater(t, r.Promoted.Sub(r.Started), 10*time.Second, "64 MiB at 2 MiB/s: it cannot have been caught up")
+	assert.Greater(t, r.Promoted.Sub(r.Started), 10*time.Second, "16 MiB at 1 MiB/s: it cannot have been caught up")
+}
+
+func TestASnapshotThatStopsIsAStallWithNumbers(t *testing.T) {
+	t.Parallel()
+	c, s := slowLink(t)
+	_, err := joinLearner(t, within(t, 3*time.Minute), c, s, func(cfg *member.Config) {
+		log := cfg.Observe
+		cfg.StallTimeout, cfg.MetricsURL, cfg.OnFailure = 6*time.Second, s.MetricsURL, member.Undo
+		cfg.Observe = func(e member.Event) {
+			log(e)
+			if e.Progress != nil && e.Progress.Receiving {
+				c.Servers()[0].Link().Freeze()
+				s.Link().Freeze()
+			}
+		}
+	})
+	require.ErrorIs(t, err, member.ErrStalled)
+	var stall *member.StallError
+	require.ErrorAs(t, err, &stall)
+	assert.NotZero(t, stall.Progress.LeaderIndex)
+	assert.GreaterOrEqual(t, stall.Progress.Still, 6*time.Second)
+	assert.Nil(t, memberOf(t, c, s), "it was not undone")
+	takesWrites(t, c)
+}
+
+func slowLink(t *testing.T) (*etcdtest.Cluster, *etcdtest.Server) {
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"), etcdtest.WithLinks())
+	c.PutMiB(16)
+	c.PutIndex(6_000) // the log does not reach back: a snapshot it is
+	s := c.NewServer("slow")
+	c.Servers()[0].Link().Throttle(1 << 20)
+	s.Link().Throttle(1 << 20)
+	return c, s
 }

@@ -47,7 +47,8 @@ func child() error {
 		return err
 	}
 	answers := bufio.NewScanner(os.Stdin)
-	j, err := learner.NewJoiner(member.NewClient(c, member.ClientConfig{}), os.Getenv(childName), member.Config{
+	client := &mortal{Client: member.NewClient(c, member.ClientConfig{}), dies: os.Getenv(childDiesAtCall), n: map[string]int{}}
+	j, err := learner.NewJoiner(client, os.Getenv(childName), member.Config{
 		Start: func(_ context.Context, spec member.StartSpec) error {
 			fmt.Println("start", spec.InitialCluster)
 			answers.Scan()
@@ -66,14 +67,15 @@ func child() error {
 	return err
 }
 
-// runChild runs a joining process until it ends, starting s when it asks.
-func runChild(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server, diesAt member.Kind) error {
+// runChild runs a joining process until it ends, starting s when it asks. It dies
+// where the variable says; heard gets the lines that it prints.
+func runChild(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server, dies string, heard func(line string)) error {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(within(t, time.Minute), self)
 	cmd.Env = append(os.Environ(), childEndpoints+"="+strings.Join(c.Endpoints(), ","),
-		childPeerURL+"="+s.PeerURL, childName+"="+s.Name, childDiesAt+"="+string(diesAt))
+		childPeerURL+"="+s.PeerURL, childName+"="+s.Name, dies)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -85,6 +87,7 @@ func runChild(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server, diesAt memb
 			require.NoError(t, s.Start(initial))
 			_, _ = fmt.Fprintln(in, "started") // the child may be dead by now
 		}
+		heard(lines.Text())
 	}
 	return cmd.Wait()
 }
@@ -95,7 +98,7 @@ func TestAnotherProcessGoesOnWhereAKilledOneStopped(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 			s := c.NewServer("second")
-			require.ErrorContains(t, runChild(t, c, s, diesAt), "killed")
+			require.ErrorContains(t, runChild(t, c, s, childDiesAt+"="+string(diesAt), func(string) {}), "killed")
 			before := memberOf(t, c, s)
 
 			r, err := joinLearner(t, within(t, time.Minute), c, s)

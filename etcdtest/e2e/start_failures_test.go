@@ -63,6 +63,11 @@ func TestAStartThatFailsIsToldApartAndUndone(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			before := entries(t, c.Client())
 			s := c.NewServer("failing")
+			defer func() {
+				if m := memberOf(t, c, s); m != nil { // or all that follow wait for the slot
+					remove(t, c, member.ID(m.ID))
+				}
+			}()
 			_, err := joinLearner(t, within(t, time.Minute), c, s, func(cfg *member.Config) {
 				cfg.StallTimeout = 3 * time.Second
 				cfg.Start = func(_ context.Context, spec member.StartSpec) error { return tc.start(s, spec.InitialCluster) }

@@ -45,9 +45,9 @@ func main() {
 
 // start starts etcd, which goes on after this program. A second etcd for the
 // same member finds the first one's ports taken and ends.
-func start(_ context.Context, spec member.StartSpec) error {
+func start(ctx context.Context, spec member.StartSpec) error {
 	urls := strings.Join(spec.PeerURLs, ",")
-	etcd := exec.Command("etcd", append([]string{
+	etcd := exec.CommandContext(context.WithoutCancel(ctx), "etcd", append([]string{
 		"--name", spec.Name, "--data-dir", spec.Name + ".etcd",
 		"--listen-peer-urls", urls, "--initial-advertise-peer-urls", urls,
 		"--initial-cluster", spec.InitialCluster, "--initial-cluster-state", "existing",

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -40,7 +39,7 @@ func startCluster(ctx context.Context, dir string, stderr io.Writer) (*cluster, 
 		return nil, err
 	}
 	c := &cluster{dir: dir, log: quietLog(file, stderr), logFile: file}
-	n, err := c.newNode()
+	n, err := c.newNode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +99,8 @@ type node struct {
 }
 
 // newNode makes the next node. It does not run, and the cluster does not know it.
-func (c *cluster) newNode() (*node, error) {
-	ports, err := freePorts(2)
+func (c *cluster) newNode(ctx context.Context) (*node, error) {
+	ports, err := freePorts(ctx, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -203,108 +202,18 @@ func (n *node) dbBytes() int64 {
 	return most
 }
 
-// A server is one run of an embedded etcd. A nil server has never run.
-type server struct {
-	etcd    atomic.Pointer[embed.Etcd] // nil until it listens, and after it ended
-	serving chan struct{}              // closed when it takes requests
-	quit    chan struct{}
-	once    sync.Once
-	done    chan struct{}
-	err     error // set before done is closed
-}
-
-// launch returns at once: a joiner first asks the others for the member list,
-// ten seconds for each that hangs.
-func launch(cfg *embed.Config) *server {
-	s := &server{serving: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
-	go func() {
-		defer close(s.done)
-		s.err = s.run(cfg)
-	}()
-	return s
-}
-
-func (s *server) run(cfg *embed.Config) error {
-	etcd, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return err
-	}
-	s.etcd.Store(etcd)
-	err = s.await(etcd)
-	s.etcd.Store(nil)
-	// Close alone would hand over leadership and wait for a client port that is
-	// silent still. Here nobody is left who minds.
-	etcd.Server.HardStop()
-	etcd.Close()
-	return err
-}
-
-// await returns when the server ends or is to end.
-func (s *server) await(etcd *embed.Etcd) error {
-	ready := etcd.Server.ReadyNotify()
-	for {
-		select {
-		case <-ready:
-			close(s.serving)
-			ready = nil
-		case <-s.quit:
-			return nil
-		case <-etcd.Server.StopNotify(): // its member was removed
-			return nil
-		case err := <-etcd.Err():
-			return err
-		}
-	}
-}
-
-// ready waits until the server takes requests.
-func (s *server) ready(ctx context.Context) error {
-	select {
-	case <-s.serving:
-		return nil
-	case <-s.done:
-		return errors.Join(errors.New("it ended"), s.err)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// listening is the server while it runs, else nil.
-func (s *server) listening() *embed.Etcd {
-	if s == nil {
-		return nil
-	}
-	return s.etcd.Load()
-}
-
-func (s *server) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// stop ends the server and returns when it is gone.
-func (s *server) stop() {
-	if s != nil {
-		s.once.Do(func() { close(s.quit) })
-		<-s.done
-	}
-}
-
 // freePorts finds n free ports below the range in which the kernel picks ports
 // for outgoing connections, for a port is closed between the search and the
 // server's start, and nobody's dial may take it meanwhile.
-func freePorts(n int) ([]int, error) {
+func freePorts(ctx context.Context, n int) ([]int, error) {
 	var ports []int
+	var listen net.ListenConfig
 	for tries := 0; len(ports) < n; tries++ {
 		if tries == 1000 {
 			return nil, errors.New("no free port on 127.0.0.1")
 		}
 		port := 20000 + rand.IntN(10000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		l, err := listen.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
 		}

@@ -76,7 +76,7 @@ func (d *demo) grow(ctx context.Context, o options) error {
 		return err
 	}
 	for len(d.cluster.nodes) < o.voters {
-		n, err := d.cluster.newNode()
+		n, err := d.cluster.newNode(ctx)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func TestAJoinThatFailsIsUndoneAndExplained(t *testing.T) {
 	require.NoError(t, err)
 	defer d.close()
 	require.NoError(t, d.writers.start())
-	n, err := d.cluster.newNode()
+	n, err := d.cluster.newNode(t.Context())
 	require.NoError(t, err)
 	taken, err := net.Listen("tcp", strings.TrimPrefix(n.peerURL, "http://"))
 	require.NoError(t, err)

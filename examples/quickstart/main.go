@@ -18,8 +18,9 @@
 // for wrong flags, and 130 if an interrupt ended the joining and no write is
 // lost. (The go command itself answers 1 for all of them but 0.)
 //
-// Read join in demo.go for how the library is used; cluster.go has the servers,
-// which an installer would start by other means.
+// Read join in demo.go for how the library is used. The servers, which an
+// installer would start by other means, are in cluster.go and server.go, the
+// writers and the check in writers.go, what is shown in show.go and table.go.
 package main
 
 import (

@@ -46,7 +46,7 @@ func (s *screen) print(format string, args ...any) {
 			return
 		}
 	}
-	io.WriteString(s.out, text)
+	_, _ = io.WriteString(s.out, text) // nowhere is left to say it
 }
 
 // A view shows one join.
@@ -68,8 +68,12 @@ func (s *screen) newView(joiner, leader *node) *view {
 }
 
 // observe shows an event of the join, but for those that announce what the next
-// one reports, and the error, which Join returns too.
+// one reports, the error, which Join returns too, and a warning that is true of
+// every cluster on one machine.
 func (v *view) observe(e member.Event) {
+	if e.Kind == member.Warned && strings.Contains(e.Text, "the same host") {
+		return
+	}
 	switch e.Kind {
 	case member.Adding, member.Starting, member.Removing, member.Failed:
 	case member.Waiting, member.Slotted:

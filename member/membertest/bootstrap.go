@@ -31,6 +31,8 @@ func (b *bootstrap) check() *member.ExitError {
 	}
 	own, ok := find(entries, b.spec.Name)
 	switch {
+	case b.h.damage != "":
+		return fatal("failed to read the data directory: %s", b.h.damage)
 	case !ok:
 		return fatal("couldn't find local name %q in the initial cluster configuration", b.spec.Name)
 	case !peerurl.SameSet(own.PeerURLs, b.spec.PeerURLs):
@@ -77,12 +79,6 @@ func (b *bootstrap) match() *member.ExitError {
 	}
 	b.initial = initial
 	return exit
-}
-
-// begin starts the process of a new member. It has no data yet, and no ID of its
-// own before a peer has told.
-func (b *bootstrap) begin() {
-	b.c.spawn(b.h, b.spec.MemberID, b.spec.Name, b)
 }
 
 // step goes on with the bootstrap; it reports whether that has come to an end.

@@ -24,7 +24,9 @@
 package membertest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,7 +117,7 @@ func New(peerURLs ...string) *Cluster {
 		c.found(strings.Split(urls, ","))
 	}
 	if len(c.nodes) > 0 {
-		c.leader = c.nodes[0].ID
+		c.leader, c.leading = c.nodes[0].ID, c.proc(c.nodes[0].ID)
 	}
 	c.remember()
 	c.react()
@@ -178,12 +180,13 @@ func (c *Cluster) Index() uint64 {
 	return i
 }
 
-// list is a copy of the member list.
+// list is a copy of the member list, by ID as etcd gives it.
 func (c *Cluster) list() []member.Member {
 	list := make([]member.Member, len(c.nodes))
 	for i, n := range c.nodes {
 		list[i] = clone(n.Member)
 	}
+	slices.SortFunc(list, func(a, b member.Member) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 

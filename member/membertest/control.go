@@ -203,7 +203,7 @@ func (c *Cluster) AddRaw(m member.Member) member.ID {
 			m.ID = c.nextID + 1
 		}
 		c.nextID = max(c.nextID, m.ID)
-		c.skip(1)
+		c.skip()
 		c.nodes = append(c.nodes, &node{Member: m, voter: !m.Learner, added: c.now})
 		c.remember()
 	})
@@ -214,7 +214,7 @@ func (c *Cluster) AddRaw(m member.Member) member.ID {
 func (c *Cluster) Promoted(id member.ID) {
 	c.change(func() {
 		if n := c.node(id); n != nil {
-			c.skip(1)
+			c.skip()
 			c.vote(n)
 		}
 	})
@@ -223,22 +223,23 @@ func (c *Cluster) Promoted(id member.ID) {
 // Removed lets somebody else have removed a member, whatever the rules say.
 func (c *Cluster) Removed(id member.ID) {
 	c.change(func() {
-		c.skip(1)
+		c.skip()
 		_ = c.applyRemove(id)
 	})
 }
 
-// skip commits n entries at once, quorum or not.
-func (c *Cluster) skip(n float64) {
-	c.last += n
-	c.commit = c.last
-	if n := c.node(c.leader); n != nil {
-		n.acked = c.last
-	}
+// skip commits one entry at once, quorum or not, before those on their way.
+func (c *Cluster) skip() {
+	c.commit++
+	c.last++
 	for _, p := range c.props {
-		p.lost = true
+		p.index++
 	}
-	c.props = nil
+	for _, index := range []*float64{&c.termStart, &c.confIndex} {
+		if *index >= c.commit {
+			*index++
+		}
+	}
 }
 
 // DivergeList gives one server a member list of its own; nil ends it.

@@ -16,10 +16,9 @@ func (c *Cluster) contact(p *process) bool {
 		return false
 	}
 	if p.id == c.leader {
-		return true
+		return p == c.leading
 	}
-	l := c.proc(c.leader)
-	return l.up() && !c.knob(c.leader).cut && !c.knob(p.id).cut
+	return c.leading.up() && c.proc(c.leader) == c.leading && !c.knob(c.leader).cut && !c.knob(p.id).cut
 }
 
 // flowAll moves what moves at once; it reports whether anything has.
@@ -43,7 +42,9 @@ func (c *Cluster) flow(p *process, seconds float64) bool {
 		c.receive(p, seconds)
 		c.acknowledge(p)
 	}
-	if p.snap == nil {
+	if p.snap != nil {
+		c.restore(p)
+	} else {
 		d.applied = toward(d.applied, c.applicable(p), c.knob(p.id).applyRate, seconds)
 	}
 	return moved || d.progress != was || p.snapState() != wasSnap
@@ -121,12 +122,11 @@ func toward(x, goal, rate, seconds float64) float64 {
 
 // flowMoments tells when p has received or applied something that matters.
 func (c *Cluster) flowMoments(p *process, w *wait) {
-	if c.contact(p) {
-		if p.snap != nil {
-			c.snapshotMoments(p, w)
-		} else {
-			c.logMoments(p, w)
-		}
+	switch {
+	case p.snap != nil:
+		c.snapshotMoments(p, w)
+	case c.contact(p):
+		c.logMoments(p, w)
 	}
 	rate := c.knob(p.id).applyRate
 	if left := c.applicable(p) - p.host.data.applied; rate > 0 && left > 0 && p.snap == nil {
@@ -201,28 +201,27 @@ func (p *process) snapState() snapshot {
 	return *p.snap
 }
 
-// receiveSnapshot lets a snapshot arrive and be restored. It is cut once the
+// receiveSnapshot lets a snapshot arrive. It is cut once the
 // joiner's publish is committed, so that it contains it (E§2.5).
 func (c *Cluster) receiveSnapshot(p *process, seconds float64) {
 	s, d := p.snap, p.host.data
 	switch {
-	case s.index == 0:
-		if p.published {
-			s.index, s.bytes = c.commit, entryBytes*c.commit
-		}
-		return
-	case s.until.IsZero():
+	case s.index == 0 && p.published:
+		s.index, s.bytes = c.commit, entryBytes*c.commit
+	case s.index > 0 && s.until.IsZero():
 		s.got = toward(s.got, s.bytes, entryBytes*c.snapshotRate(p), seconds)
 		d.bytes = math.Max(d.bytes, s.got)
-		if s.got < s.bytes {
-			return
+		if s.got >= s.bytes {
+			d.log, s.until = s.index, c.now.Add(c.restoreTime(p))
 		}
-		d.log = s.index
-		s.until = c.now.Add(c.restoreTime(p))
 	}
-	if !c.now.Before(s.until) {
-		d.applied, d.snapIndex = s.index, s.index
-		p.snap = nil
+}
+
+// restore ends the restoring of a snapshot when its time has come.
+func (c *Cluster) restore(p *process) {
+	if s := p.snap; !s.until.IsZero() && !c.now.Before(s.until) {
+		p.host.data.applied, p.host.data.snapshot = s.index, true
+		p.snap, p.restored = nil, s.index
 	}
 }
 
@@ -247,7 +246,7 @@ func (c *Cluster) snapshotMoments(p *process, w *wait) {
 	switch s := p.snap; {
 	case s.index == 0:
 	case s.until.IsZero():
-		if rate := c.snapshotRate(p); rate > 0 {
+		if rate := c.snapshotRate(p); rate > 0 && c.contact(p) {
 			w.in(c.now, (s.bytes-s.got)/rate/entryBytes)
 		}
 	default:

@@ -33,10 +33,10 @@ type data struct {
 
 // progress is how far a server has got.
 type progress struct {
-	log       float64 // received
-	applied   float64
-	snapIndex float64 // of the snapshot it has restored, 0 if none
-	bytes     float64 // received, for the metrics
+	log      float64 // received
+	applied  float64
+	snapshot bool    // it has restored one
+	bytes    float64 // received, for the metrics
 }
 
 // Host is the machine with these peer URLs; it is made if there is none. One
@@ -139,7 +139,7 @@ func (h *Host) Inspect(ctx context.Context) (member.DataInfo, error) {
 		case h.damage != "":
 			info = member.DataInfo{Kind: member.DataDamaged, Reason: h.damage}
 		case h.data != nil:
-			info = member.DataInfo{Kind: member.DataMember, ClusterID: h.data.cluster, MemberID: h.data.id, Snapshot: h.data.snapIndex > 0}
+			info = member.DataInfo{Kind: member.DataMember, ClusterID: h.data.cluster, MemberID: h.data.id, Snapshot: h.data.snapshot}
 		}
 	})
 	return info, ctx.Err()

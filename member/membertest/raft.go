@@ -14,6 +14,7 @@ import (
 type raft struct {
 	term      uint64
 	leader    member.ID // as all who are in contact see it
+	leading   *process  // the leader's; one that starts anew no longer leads
 	last      float64   // of the leader's log
 	commit    float64
 	termStart float64   // the first entry of this term; nothing is read before its commit
@@ -99,9 +100,11 @@ func (c *Cluster) hasQuorum() bool {
 }
 
 // leads reports whether there is a leader that can do its work.
-func (c *Cluster) leads() bool {
+func (c *Cluster) leads() bool { return c.leaderLives() && c.hasQuorum() }
+
+func (c *Cluster) leaderLives() bool {
 	n := c.node(c.leader)
-	return n != nil && c.live(n) && c.hasQuorum()
+	return n != nil && c.live(n) && c.proc(n.ID) == c.leading
 }
 
 // lead notices a lost leader or quorum, and elects, one election timeout late.
@@ -129,7 +132,7 @@ func (c *Cluster) lead() bool {
 // patience is how long it takes until the loss of the leader, or a leader's loss
 // of quorum, shows.
 func (c *Cluster) patience() time.Duration {
-	if n := c.node(c.leader); n != nil && c.live(n) {
+	if c.leaderLives() {
 		return c.Timing.StepDown
 	}
 	return c.Timing.Election
@@ -165,7 +168,7 @@ func (c *Cluster) elect(n *node) {
 		keep = c.commit
 	}
 	c.truncate(keep)
-	c.leader = n.ID
+	c.leader, c.leading = n.ID, c.proc(n.ID)
 	c.term++
 	for _, n := range c.nodes {
 		n.match, n.acked = 0, 0

@@ -176,32 +176,27 @@ func (c *Cluster) statusErrors(p *process) []string {
 
 // Read implements [member.Client].
 func (c *Cluster) Read(ctx context.Context, through member.Target) (member.ReadAnswer, error) {
-	return do(c, ctx, Call{Op: OpRead, At: through.ID}, func(r *record, f Fault) asking[member.ReadAnswer] {
-		barriers := map[*process]*barrier{}
-		return func(w *wait) (member.ReadAnswer, error) {
-			return c.read(through, func(p *process) error {
-				r.Reached = true
-				if f.Stale {
-					return nil
-				}
-				if barriers[p] == nil {
-					barriers[p] = c.newBarrier(p)
-					if !c.can(p, version.ReadThroughPeer) {
-						barriers[p].limit = healthTimeout
-					}
-				}
-				return barriers[p].pass(w)
-			})
-		}
+	call := Call{Op: OpRead, At: through.ID}
+	return do(c, ctx, call, func(r *record, f Fault) asking[member.ReadAnswer] {
+		o := &reading{c: c, r: r, through: through, stale: f.Stale, barriers: map[*process]*barrier{}}
+		return o.step
 	})
 }
 
-// read takes the first way that exists, as the real client does.
-func (c *Cluster) read(t member.Target, pass func(*process) error) (member.ReadAnswer, error) {
+// reading is one linearizable read through a member. The first way that exists is
+// taken, as the real client does.
+type reading struct {
+	c        *Cluster
+	r        *record
+	through  member.Target
+	stale    bool
+	barriers map[*process]*barrier // of each server that is asked
+}
+
+func (o *reading) step(w *wait) (member.ReadAnswer, error) {
+	c, t := o.c, o.through
 	if !c.noPeerRead {
-		answer, err := first(t.PeerURLs, func(u string) (member.ReadAnswer, error) {
-			return c.readPeer(c.onPeerURL(u), u, pass)
-		})
+		answer, err := first(t.PeerURLs, func(u string) (member.ReadAnswer, error) { return o.peer(u, w) })
 		if !errors.Is(err, errNoPath) {
 			return answer, err
 		}
@@ -211,16 +206,18 @@ func (c *Cluster) read(t member.Target, pass func(*process) error) (member.ReadA
 		if p == nil {
 			return member.ReadAnswer{}, refused(t.MetricsURL)
 		}
-		return member.ReadAnswer{Way: "metrics"}, c.readHealth(p, pass)
+		return member.ReadAnswer{Way: "metrics"}, o.health(p, w)
 	}
-	_, err := onClient(c, c.endpoints(t), func(p *process) (none, error) { return none{}, c.readHealth(p, pass) })
+	_, err := onClient(c, c.endpoints(t), func(p *process) (none, error) { return none{}, o.health(p, w) })
 	return member.ReadAnswer{Way: "client"}, err
 }
 
 // errNoPath says that the server has no such path: 3.4 has no /downgrade/enabled.
 var errNoPath = errors.New("membertest: not found")
 
-func (c *Cluster) readPeer(p *process, url string, pass func(*process) error) (member.ReadAnswer, error) {
+// peer is /downgrade/enabled on a peer port.
+func (o *reading) peer(url string, w *wait) (member.ReadAnswer, error) {
+	c, p := o.c, o.c.onPeerURL(url)
 	switch {
 	case p == nil:
 		return member.ReadAnswer{}, refused(url)
@@ -229,30 +226,48 @@ func (c *Cluster) readPeer(p *process, url string, pass func(*process) error) (m
 	case !c.can(p, version.ReadThroughPeer):
 		return member.ReadAnswer{}, errNoPath
 	}
-	err := pass(p)
+	err := o.pass(p, w)
 	if err != nil && !errors.Is(err, errWait) {
-		if errors.Is(err, rpctypes.ErrTimeout) {
-			err = context.DeadlineExceeded // the handler's own
-		}
 		return member.ReadAnswer{}, &member.Unready{Status: http.StatusInternalServerError, Text: fmt.Sprintf("failed linearized read: %v\n", err)}
 	}
 	return member.ReadAnswer{ClusterID: p.host.data.cluster, Way: "peer", Downgrading: c.downgrading}, err
 }
 
-// readHealth is the linearizable /health?exclude=NOSPACE.
-func (c *Cluster) readHealth(p *process, pass func(*process) error) error {
-	if !p.up() {
+// health is the linearizable /health?exclude=NOSPACE.
+func (o *reading) health(p *process, w *wait) error {
+	c := o.c
+	switch begun := o.barriers[p] != nil; {
+	case !p.up():
 		return errWait
-	}
-	if c.corrupt() {
+	case !begun && c.corrupt():
 		return c.unhealthy(p, "ALARM CORRUPT")
-	}
-	if p.leader == 0 {
+	case !begun && p.leader == 0:
 		return c.unhealthy(p, "RAFT NO LEADER")
 	}
-	err := pass(p)
+	err := o.pass(p, w)
 	if err != nil && !errors.Is(err, errWait) {
 		return c.unhealthy(p, "QGET ERROR:"+err.Error())
+	}
+	return err
+}
+
+// pass is nil once p has read.
+func (o *reading) pass(p *process, w *wait) error {
+	o.r.Reached = true
+	if o.stale {
+		return nil
+	}
+	b := o.barriers[p]
+	if b == nil {
+		b = o.c.newBarrier(p)
+		if !o.c.can(p, version.ReadThroughPeer) {
+			b.limit = healthTimeout
+		}
+		o.barriers[p] = b
+	}
+	err := b.pass(w)
+	if errors.Is(err, rpctypes.ErrTimeout) {
+		err = context.DeadlineExceeded // the handler's own comes first
 	}
 	return err
 }

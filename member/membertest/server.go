@@ -17,7 +17,8 @@ type process struct {
 	boot    *bootstrap // nil once its ports are open
 	hears   time.Time  // when it gets in contact
 	paused  bool
-	doomed  bool            // it is about to exit by itself
+	doomed  bool            // it is about to crash, and does nothing any more
+	leaving bool            // it is about to exit, and answers still
 	initial []member.Member // its own initial cluster, shown before it has data
 
 	linked time.Time // since when the others are connected to it
@@ -30,6 +31,7 @@ type process struct {
 
 	goal      float64 // what its catching up began with
 	snap      *snapshot
+	restored  float64   // the index of the snapshot it has restored, 0 if none
 	pub       *proposal // the publish under way
 	published bool
 	pubIndex  float64
@@ -159,21 +161,21 @@ func (c *Cluster) mayServe(p *process) bool {
 	if !p.up() || !p.published || d.applied < p.pubIndex-tiny || c.now.Before(p.started.Add(c.Timing.Serve)) {
 		return false
 	}
-	if d.snapIndex == 0 || !c.can(p, version.SilentAfterSnapshot) {
+	if p.restored == 0 || !c.can(p, version.SilentAfterSnapshot) {
 		return true
 	}
 	// Its publish was in the snapshot and has to time out first; and with an
 	// applied index that only entries set, it is refused until there is one.
-	gap := d.snapIndex > appliedGap && d.applied <= d.snapIndex+tiny
+	gap := p.restored > appliedGap && d.applied <= p.restored+tiny
 	return !gap && !c.now.Before(p.started.Add(silentWindow))
 }
 
-// doom lets p exit by itself, in a moment. It takes no part in anything until then.
+// doom lets p exit by itself, in a moment.
 func (c *Cluster) doom(p *process, code int, format string, args ...any) {
-	if p.doomed {
+	if p.doomed || p.leaving {
 		return
 	}
-	p.doomed = true
+	p.doomed, p.leaving = code != 0, code == 0
 	exit := &member.ExitError{Code: code, Output: fmt.Sprintf(format, args...)}
 	c.after(exitDelay, func() {
 		if p.host.proc == p {

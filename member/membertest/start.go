@@ -45,7 +45,7 @@ func (h *Host) start(spec member.StartSpec) *member.ExitError {
 	}
 	b := &bootstrap{c: h.c, h: h, spec: spec}
 	if h.exit = b.check(); h.exit == nil {
-		b.begin()
+		h.c.spawn(h, spec.MemberID, spec.Name, b)
 	}
 	return h.exit
 }

@@ -32,7 +32,7 @@ func (c *Cluster) judge(n *node) {
 	case p == nil:
 		why = "no server runs as it"
 	case !p.up():
-		why = "its server is stopped or about to exit"
+		why = "its server is stopped or about to crash"
 	case c.knob(n.ID).cut:
 		why = "its peer link is cut"
 	default:

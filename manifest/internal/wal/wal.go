@@ -54,7 +54,7 @@ func identifyFile(path string) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	return readIdentity(f)
 }
 

@@ -1,0 +1,333 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// A world is a cluster and its machines: the fake one under virtual time, or
+// processes. It is the client that a case asks, too.
+type world interface {
+	member.Client
+	says() version.Version // what the servers call themselves
+	voters() []machine     // those that the cluster began with
+	machine() machine      // another one, that nobody knows
+	put(leader member.Target, n int) error
+	cut(machine)  // from all others, on the peer port; in a world with links
+	mend(machine) // ends cut
+}
+
+// A machine has its URLs and a disk, and runs one server at a time.
+type machine interface {
+	name() string
+	peerURL() string
+	clientURL() string
+	metricsURL() string
+	start(member.StartSpec) error
+	restart() error
+	kill()
+	pause()
+	resume()
+	exit() (code int, ended bool)
+}
+
+const (
+	enough  = 20 * time.Second // for a call that is answered
+	scarce  = 2 * time.Second  // for one that is not
+	patient = time.Minute      // until a state is reached
+	often   = 20 * time.Millisecond
+	healthy = 5 * time.Second // etcd's HealthInterval
+)
+
+// stage is where a case is played.
+type stage struct {
+	*testing.T
+	world
+}
+
+func (s *stage) can(a version.Ability) bool { return s.says().Can(a) }
+
+// until tries again until there is no error; the last one fails the case.
+func (s *stage) until(what string, try func(context.Context) error) {
+	s.Helper()
+	for end := time.Now().Add(patient); ; time.Sleep(often) {
+		ctx, cancel := context.WithTimeout(s.Context(), scarce)
+		err := try(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			require.NoError(s, err, what)
+		}
+	}
+}
+
+func (s *stage) untilTrue(what string, try func(context.Context) bool) {
+	s.Helper()
+	s.until(what, func(ctx context.Context) error {
+		if !try(ctx) {
+			return errors.New("not so")
+		}
+		return nil
+	})
+}
+
+// soon is the context of a call that is answered, briefly of one that is not.
+func (s *stage) soon() context.Context    { return within(s.T, enough) }
+func (s *stage) briefly() context.Context { return within(s.T, scarce) }
+
+// at is where an entry's server is by its own word, behind where it is by ours.
+func at(e member.Member) member.Target { return member.Target{Member: e, Endpoints: e.ClientURLs} }
+func behind(m machine, e member.Member) member.Target {
+	e.PeerURLs = []string{m.peerURL()}
+	return member.Target{Member: e, Endpoints: []string{m.clientURL()}}
+}
+
+var own member.Target // the endpoints of the caller's client
+
+// list is the member list, and entry the one of a machine in it.
+func (s *stage) list() []member.Member {
+	s.Helper()
+	var l member.List
+	s.until("a member list", func(ctx context.Context) (err error) {
+		l, err = s.List(ctx, own)
+		return err
+	})
+	return l.Members
+}
+
+func (s *stage) entry(m machine) member.Member {
+	s.Helper()
+	e, ok := entryOf(s.list(), m)
+	require.True(s, ok, "%s is not in the list", m.name())
+	return e
+}
+
+func entryOf(list []member.Member, m machine) (member.Member, bool) {
+	for _, e := range list {
+		if slices.Contains(e.PeerURLs, m.peerURL()) {
+			return e, true
+		}
+	}
+	return member.Member{}, false
+}
+
+// leader waits for the voter that leads; followers are the others.
+func (s *stage) leader() member.Target {
+	s.Helper()
+	var leader member.Target
+	s.until("a leader", func(ctx context.Context) error {
+		l, err := s.List(ctx, own)
+		if err != nil {
+			return err
+		}
+		st, err := s.Status(ctx, own)
+		for _, e := range l.Members {
+			if e.ID == st.Leader {
+				leader = at(e)
+				return nil
+			}
+		}
+		return fmt.Errorf("leader %s is not in the list, %w", st.Leader, err)
+	})
+	return leader
+}
+
+// cast are the founding voters by what they do now.
+func (s *stage) cast() (leader member.Target, followers []member.Target) {
+	s.Helper()
+	leader = s.leader()
+	for _, m := range s.voters() {
+		if e := s.entry(m); e.ID != leader.ID {
+			followers = append(followers, at(e))
+		}
+	}
+	return leader, followers
+}
+
+// host is the founding voter's machine.
+func (s *stage) host(t member.Target) machine {
+	for _, m := range s.voters() {
+		if slices.Contains(t.PeerURLs, m.peerURL()) {
+			return m
+		}
+	}
+	s.Fatalf("no machine of %s", t)
+	return nil
+}
+
+// breathe lets raft be ready for another change: a server below 3.6 answers
+// before, and drops what comes at once (etcd #15528).
+func (s *stage) breathe() {
+	if !s.can(version.ChangesBackToBack) {
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// The changes go to the leader, but where a case is about something else.
+
+func (s *stage) add(urls ...string) (member.Member, error)      { return s.addAs(true, urls...) }
+func (s *stage) addVoter(urls ...string) (member.Member, error) { return s.addAs(false, urls...) }
+
+func (s *stage) addAs(learner bool, urls ...string) (member.Member, error) {
+	s.Helper()
+	s.breathe()
+	return s.Add(s.soon(), s.leader(), urls, learner)
+}
+
+func (s *stage) promote(id member.ID) error {
+	s.Helper()
+	s.breathe()
+	return s.Promote(s.soon(), s.leader(), id)
+}
+
+func (s *stage) remove(id member.ID) error {
+	s.Helper()
+	s.breathe()
+	return s.Remove(s.soon(), s.leader(), id)
+}
+
+func (s *stage) update(id member.ID, urls ...string) error {
+	s.Helper()
+	s.breathe()
+	return s.Update(s.soon(), s.leader(), id, urls)
+}
+
+// added is a new learner, or voter, as soon as the servers have been connected for
+// long enough.
+func (s *stage) added(learner bool, m machine) member.Member {
+	s.Helper()
+	var e member.Member
+	for end := time.Now().Add(patient); ; time.Sleep(5 * often) {
+		var err error
+		e, err = s.addAs(learner, m.peerURL())
+		if !errors.Is(err, rpctypes.ErrUnhealthy) || time.Now().After(end) {
+			require.NoError(s, err)
+			return e
+		}
+	}
+}
+
+func (s *stage) learner(m machine) member.Member { s.Helper(); return s.added(true, m) }
+
+// runs starts the machine as a member of the list, with or without a quorum.
+func (s *stage) runs(m machine, e member.Member) {
+	s.Helper()
+	l, err := s.ListAt(s.soon(), own)
+	require.NoError(s, err)
+	var initial []string
+	for _, other := range l.Members {
+		name := other.Name
+		switch {
+		case other.ID == e.ID:
+			name = m.name()
+		case name == "":
+			name = "unstarted-" + other.ID.String()
+		}
+		for _, u := range other.PeerURLs {
+			initial = append(initial, name+"="+u)
+		}
+	}
+	require.NoError(s, m.start(member.StartSpec{
+		Name: m.name(), MemberID: e.ID, ClusterID: l.ClusterID,
+		PeerURLs: []string{m.peerURL()}, InitialCluster: strings.Join(initial, ","),
+	}))
+}
+
+// caughtUp waits until the machine reads, serving until its client port answers.
+func (s *stage) caughtUp(m machine, e member.Member) {
+	s.Helper()
+	t := behind(m, e)
+	t.MetricsURL = m.metricsURL()
+	s.until(m.name()+" has caught up", func(ctx context.Context) error {
+		_, err := s.Read(ctx, t)
+		return err
+	})
+}
+
+func (s *stage) serving(m machine, e member.Member) {
+	s.Helper()
+	s.until(m.name()+" serves", func(ctx context.Context) error {
+		_, err := s.Status(ctx, behind(m, e))
+		return err
+	})
+}
+
+// joined is a new learner that has caught up and serves, as it is in the list.
+func (s *stage) joined(m machine) member.Member {
+	s.Helper()
+	e := s.learner(m)
+	s.runs(m, e)
+	s.caughtUp(m, e)
+	s.serving(m, e)
+	return s.entry(m)
+}
+
+// gone removes a learner, and ends its server.
+func (s *stage) gone(m machine, e member.Member) {
+	s.Helper()
+	require.NoError(s, s.remove(e.ID))
+	m.kill()
+}
+
+// writes lets clients write so much that who misses it is not ready for a vote.
+func (s *stage) writes() {
+	s.Helper()
+	leader := s.leader()
+	st, err := s.Status(s.soon(), leader)
+	require.NoError(s, err)
+	require.NoError(s, s.put(leader, int(st.Index)/4+20))
+}
+
+// exits waits until the server has ended by itself.
+func (s *stage) exits(m machine, code int) {
+	s.Helper()
+	got := -1
+	s.untilTrue(m.name()+" exits", func(context.Context) (ended bool) {
+		got, ended = m.exit()
+		return ended
+	})
+	assert.Equal(s, code, got, "exit code of %s", m.name())
+}
+
+// What a call came to. The words are etcd's, and compared by identity.
+
+func (s *stage) refuses(want, got error, what ...any) {
+	s.Helper()
+	assert.ErrorIs(s, got, want, what...)
+}
+
+// unanswered is that nothing came back in time.
+func (s *stage) unanswered(err error, what ...any) {
+	s.Helper()
+	assert.ErrorIs(s, err, context.DeadlineExceeded, what...)
+}
+
+// unreachable is that nobody listens.
+func (s *stage) unreachable(err error, what ...any) {
+	s.Helper()
+	assert.ErrorContains(s, err, "connection refused", what...)
+}
+
+// stalled is that there is no quorum: no answer, or the word that none is to come.
+func (s *stage) stalled(err error, what ...any) {
+	s.Helper()
+	require.Error(s, err, what...)
+	assert.True(s, errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpctypes.ErrNoLeader), "%v: %v", err, what)
+}
+
+// errForLearner is a learner's refusal, as a client has it.
+var errForLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)

@@ -1,0 +1,150 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// The conformance suite holds membertest's cluster to what real servers do, at
+// the level of member.Client: every case is written once, against a world, and
+// played on the fake and on etcd of each version. Where the two differ the fake
+// is wrong.
+
+// allVersions is the variable that lets a run play all versions, as .ci/run does.
+const allVersions = "ETCDJOIN_ALL_VERSIONS"
+
+// releases are what the suite is played on.
+var releases = []release{
+	{name: "3.4.13"},
+	{name: "3.5.0"},
+	{name: "3.5.16"},
+	{name: "3.5.35", everyRun: true},
+	{name: "3.6.0"},
+	{name: "3.6.16"},
+	{name: "3.7.3", everyRun: true},
+	{name: "3.8.0-alpha.0", says: "3.7.0-beta.0"},
+}
+
+type release struct {
+	name     string
+	says     string // what the servers call themselves; empty: by their name
+	everyRun bool   // not only with allVersions
+}
+
+func (r release) version() version.Version {
+	if r.says != "" {
+		return version.MustParse(r.says)
+	}
+	return version.MustParse(r.name)
+}
+
+// shape is the cluster that a case begins with.
+type shape struct {
+	voters   int
+	learners int  // --max-learners; 0: as etcd has it
+	links    bool // the peer links can be cut
+}
+
+func (s shape) String() string {
+	text := fmt.Sprintf("%d voters", s.voters)
+	if s.learners > 0 {
+		text += fmt.Sprintf(", %d learners allowed", s.learners)
+	}
+	if s.links {
+		text += ", with links"
+	}
+	return text
+}
+
+// chapter is the cases that share a cluster, where the servers are real.
+type chapter struct {
+	shape
+	needs []version.Ability
+	cases []conformance
+}
+
+// conformance is one case. It leaves the cluster as it was, or says that it
+// does not; those come last in a chapter, since each costs a cluster.
+type conformance struct {
+	name   string
+	spoils bool
+	play   func(*stage)
+}
+
+func chapters() []chapter {
+	return []chapter{
+		{shape: shape{voters: 1}, cases: aloneCases},
+		{shape: shape{voters: 1, links: true}, cases: linkCases},
+		{shape: shape{voters: 1, learners: 2}, needs: []version.Ability{version.MaxLearnersFlag}, cases: twoLearnersCases},
+		{shape: shape{voters: 3}, cases: threeCases},
+	}
+}
+
+func (c chapter) knows(r release) bool {
+	for _, a := range c.needs {
+		if !r.version().Can(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// each runs the chapters that the release can play.
+func (r release) each(t *testing.T, run func(*testing.T, chapter)) {
+	for _, c := range chapters() {
+		if c.knows(r) {
+			t.Run(c.String(), func(t *testing.T) { run(t, c) })
+		}
+	}
+}
+
+func TestConformanceOfTheFake(t *testing.T) {
+	for _, r := range releases {
+		t.Run(r.name, func(t *testing.T) {
+			r.each(t, func(t *testing.T, c chapter) {
+				for _, one := range c.cases {
+					t.Run(one.name, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { one.play(&stage{t, newFakeWorld(r, c.shape)}) })
+					})
+				}
+			})
+		})
+	}
+}
+
+func TestConformanceOfEtcd(t *testing.T) {
+	for _, r := range releases {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			if !r.everyRun && os.Getenv(allVersions) != "1" {
+				t.Skipf("played only with %s=1 in the environment, as .ci/run has it", allVersions)
+			}
+			r.each(t, func(t *testing.T, c chapter) {
+				t.Parallel()
+				playOnEtcd(t, r, c)
+			})
+		})
+	}
+}
+
+// playOnEtcd plays a chapter on one cluster, and on another after a case that
+// failed or that does not leave the cluster as it was.
+func playOnEtcd(t *testing.T, r release, c chapter) {
+	var w *realWorld
+	for _, one := range c.cases {
+		t.Run(one.name, func(sub *testing.T) {
+			if w == nil {
+				w = newRealWorld(t, r, c.shape)
+			}
+			one.play(&stage{sub, w})
+		})
+		if w != nil && (one.spoils || t.Failed()) {
+			w.end()
+			w = nil
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/etcdjoin/etcdjoin/learner"
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/member/membertest"
+)
+
+// process is one run of an installer, from its start to its end or its death.
+type process struct {
+	s         *script
+	name, url string
+	config    member.Config
+	ctx       context.Context
+	cancel    context.CancelFunc
+	dead      atomic.Bool
+	within    time.Duration
+	initial   map[member.ID]string // what each member was started with
+	sent      map[membertest.Op]int
+	heard     map[member.Kind]int
+}
+
+// begin makes a process of the arguments of a join: name, peer URL, knobs.
+func (s *script) begin(args []string) *process {
+	p := &process{s: s, within: 10 * time.Minute, initial: map[member.ID]string{},
+		sent: map[membertest.Op]int{}, heard: map[member.Kind]int{}}
+	if p.name, p.url = args[0], args[1]; p.url != "" {
+		host := s.cluster.Host(p.url)
+		p.config = member.Config{Start: p.start(host), Stop: p.stop(host), DataDir: disk{host, p}}
+	}
+	p.config.Observe = p.observe
+	for _, arg := range args[2:] {
+		knob, value, _ := strings.Cut(arg, "=")
+		require.Contains(s.t, knobs, knob)
+		knobs[knob](p, value)
+	}
+	p.ctx, p.cancel = context.WithTimeout(s.t.Context(), p.within)
+	s.process = p
+	return p
+}
+
+func (p *process) client() member.Client {
+	return wire{p.s.cluster, &p.dead, func(op membertest.Op) { p.sent[op]++ }}
+}
+
+func (p *process) start(h *membertest.Host) func(context.Context, member.StartSpec) error {
+	return func(ctx context.Context, spec member.StartSpec) error {
+		p.sent[membertest.OpStart]++
+		p.initial[spec.MemberID] = spec.InitialCluster
+		return h.Start(ctx, spec)
+	}
+}
+
+func (p *process) stop(h *membertest.Host) func(context.Context) error {
+	return func(ctx context.Context) error {
+		p.sent[membertest.OpStop]++
+		return h.Stop(ctx)
+	}
+}
+
+type disk struct {
+	*membertest.Host
+	p *process
+}
+
+func (d disk) Archive(ctx context.Context) error {
+	d.p.sent[membertest.OpArchive]++
+	return d.Host.Archive(ctx)
+}
+
+// die ends the process as a kill does.
+func (p *process) die() {
+	p.dead.Store(true)
+	p.cancel()
+}
+
+func (p *process) observe(e member.Event) {
+	if p.dead.Load() {
+		return
+	}
+	p.heard[e.Kind]++
+	p.s.event(e)
+	for _, line := range p.s.then[string(e.Kind)] {
+		p.s.tell("  meanwhile %s", line)
+		p.s.do(line)
+	}
+	delete(p.s.then, string(e.Kind))
+}
+
+// spec is what a start was given.
+func (p *process) spec(c membertest.Call) string {
+	if c.Op != membertest.OpStart || p == nil {
+		return ""
+	}
+	return " with " + p.initial[c.ID]
+}
+
+// kindOf is the event that tells of each call that changes something.
+var kindOf = map[membertest.Op]member.Kind{
+	membertest.OpAdd: member.Adding, membertest.OpRemove: member.Removing, membertest.OpPromote: member.Promoting,
+	membertest.OpUpdate: "updating", membertest.OpMoveLeader: "moving leader",
+	membertest.OpStart: member.Starting, membertest.OpStop: "stopping", membertest.OpArchive: "archiving",
+	membertest.OpNudge: member.Nudged,
+}
+
+// end tells how the process ended. Its events alone must tell of everything that
+// it did.
+func (p *process) end(result string, err error) {
+	p.cancel()
+	p.s.writes()
+	switch {
+	case p.dead.Load():
+		p.s.tell("= killed")
+		return
+	case err != nil:
+		p.s.tell("= %v", err)
+		p.s.tell("  %s", particulars(err))
+	default:
+		p.s.tell("= %s", result)
+	}
+	for _, op := range slices.Sorted(maps.Keys(p.sent)) {
+		assert.Equal(p.s.t, p.sent[op], p.heard[kindOf[op]], "events do not tell of each %s", op)
+	}
+}
+
+// particulars are what a program finds in an error.
+func particulars(err error) string {
+	var names []string
+	for name, reason := range reasons {
+		if errors.Is(err, reason) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var join *member.JoinError
+	if !errors.As(err, &join) {
+		return fmt.Sprintf("%T", err)
+	}
+	return fmt.Sprintf("step %q, changed %t, is %s", join.Step, join.Changed, strings.Join(names, " "))
+}
+
+// joiner is what a process joins with.
+type joiner interface {
+	member.Joiner
+	Step(ctx context.Context, peerURL string, memory member.Memory) (member.StepResult, error)
+	Plan(ctx context.Context, peerURL string) (member.Plan, error)
+	Add(ctx context.Context, peerURL string) (member.StartSpec, error)
+	Abort(ctx context.Context, peerURL string) error
+}
+
+func (p *process) joiner(voting bool) joiner {
+	var j joiner
+	var err error
+	if voting {
+		j, err = member.NewVotingJoiner(p.client(), p.name, p.config)
+	} else {
+		j, err = learner.NewJoiner(p.client(), p.name, p.config)
+	}
+	require.NoError(p.s.t, err)
+	return j
+}
+
+func (p *process) outcome(r member.Result) string {
+	text := fmt.Sprintf("%s; %d voters, quorum %d, margin %d, changed %t", r.Member, r.Voters, r.Quorum, r.Margin, r.Changed)
+	for _, moment := range []struct {
+		what string
+		at   time.Time
+	}{{"added", r.Added}, {"started", r.Started}, {"promoted", r.Promoted}, {"serving", r.Serving}} {
+		if !moment.at.IsZero() {
+			text += fmt.Sprintf(", %s at %.2fs", moment.what, moment.at.Sub(p.s.began).Seconds())
+		}
+	}
+	return text
+}

@@ -1,0 +1,108 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/member/membertest"
+)
+
+// wire is the way from one process to the cluster. Each call takes a time of its
+// own, by what it is and whom it goes to, so that no two things ever happen at the
+// same virtual moment and a run can be repeated to the letter. A process that was
+// killed reaches nobody any more, in its undo neither.
+type wire struct {
+	*membertest.Cluster
+	dead  *atomic.Bool
+	wrote func(membertest.Op) // hears of every write
+}
+
+var errKilled = errors.New("the process was killed")
+
+var ops = []membertest.Op{
+	membertest.OpList, membertest.OpListAt, membertest.OpStatus, membertest.OpRead, membertest.OpPeerMembers,
+	membertest.OpMetrics, membertest.OpMayChange, membertest.OpAdd, membertest.OpPromote, membertest.OpRemove,
+	membertest.OpUpdate, membertest.OpMoveLeader, membertest.OpNudge,
+}
+
+func latency(op membertest.Op, at member.ID) time.Duration {
+	return 200*time.Microsecond + time.Duration(slices.Index(ops, op))*17*time.Microsecond + time.Duration(at%16)*time.Microsecond
+}
+
+func over[T any](w wire, op membertest.Op, at member.ID, call func() (T, error)) (v T, err error) {
+	time.Sleep(latency(op, at))
+	if w.dead.Load() {
+		return v, errKilled
+	}
+	return call()
+}
+
+// write is over for a call that changes something.
+func (w wire) write(op membertest.Op, at member.ID, call func() error) error {
+	_, err := over(w, op, at, func() (struct{}, error) {
+		w.wrote(op)
+		return struct{}{}, call()
+	})
+	return err
+}
+
+func (w wire) List(ctx context.Context, from ...member.Target) (member.List, error) {
+	return over(w, membertest.OpList, 0, func() (member.List, error) { return w.Cluster.List(ctx, from...) })
+}
+
+func (w wire) ListAt(ctx context.Context, at member.Target) (member.List, error) {
+	return over(w, membertest.OpListAt, at.ID, func() (member.List, error) { return w.Cluster.ListAt(ctx, at) })
+}
+
+func (w wire) Status(ctx context.Context, at member.Target) (member.Status, error) {
+	return over(w, membertest.OpStatus, at.ID, func() (member.Status, error) { return w.Cluster.Status(ctx, at) })
+}
+
+func (w wire) Read(ctx context.Context, through member.Target) (member.ReadAnswer, error) {
+	return over(w, membertest.OpRead, through.ID, func() (member.ReadAnswer, error) { return w.Cluster.Read(ctx, through) })
+}
+
+func (w wire) PeerMembers(ctx context.Context, at member.Target) (member.List, error) {
+	return over(w, membertest.OpPeerMembers, at.ID, func() (member.List, error) { return w.Cluster.PeerMembers(ctx, at) })
+}
+
+func (w wire) Metrics(ctx context.Context, at member.Target) (member.Metrics, error) {
+	return over(w, membertest.OpMetrics, at.ID, func() (member.Metrics, error) { return w.Cluster.Metrics(ctx, at) })
+}
+
+func (w wire) MayChange(ctx context.Context, via member.Target) error {
+	_, err := over(w, membertest.OpMayChange, via.ID, func() (struct{}, error) { return struct{}{}, w.Cluster.MayChange(ctx, via) })
+	return err
+}
+
+func (w wire) Add(ctx context.Context, via member.Target, peerURLs []string, learner bool) (m member.Member, err error) {
+	err = w.write(membertest.OpAdd, via.ID, func() error {
+		m, err = w.Cluster.Add(ctx, via, peerURLs, learner)
+		return err
+	})
+	return m, err
+}
+
+func (w wire) Promote(ctx context.Context, via member.Target, id member.ID) error {
+	return w.write(membertest.OpPromote, via.ID, func() error { return w.Cluster.Promote(ctx, via, id) })
+}
+
+func (w wire) Remove(ctx context.Context, via member.Target, id member.ID) error {
+	return w.write(membertest.OpRemove, via.ID, func() error { return w.Cluster.Remove(ctx, via, id) })
+}
+
+func (w wire) Update(ctx context.Context, via member.Target, id member.ID, peerURLs []string) error {
+	return w.write(membertest.OpUpdate, via.ID, func() error { return w.Cluster.Update(ctx, via, id, peerURLs) })
+}
+
+func (w wire) MoveLeader(ctx context.Context, leader member.Target, to member.ID) error {
+	return w.write(membertest.OpMoveLeader, leader.ID, func() error { return w.Cluster.MoveLeader(ctx, leader, to) })
+}
+
+func (w wire) Nudge(ctx context.Context, via member.Target) error {
+	return w.write(membertest.OpNudge, via.ID, func() error { return w.Cluster.Nudge(ctx, via) })
+}
