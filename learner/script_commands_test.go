@@ -343,7 +343,7 @@ func (s *script) steps(a []string) {
 			last = did
 		}
 		if err != nil || r.Did == member.DoDone {
-			p.sent = nil
+			p.did = nil
 			p.end(p.outcome(r.Result), err)
 			return
 		}
@@ -382,7 +382,7 @@ func (s *script) leave(a []string, too bool) {
 	p, id := s.byID(a)
 	var err error
 	if too {
-		p.config.Stop = p.stop(s.cluster.HostOf(id))
+		p.config.Stop = s.cluster.HostOf(id).Stop
 		err = member.Leave(p.ctx, p.client(), id, p.config)
 	} else {
 		err = member.Remove(p.ctx, p.client(), id, p.config)
@@ -415,7 +415,7 @@ func (s *script) together(a []string) {
 	}
 	wg.Wait()
 	slices.Sort(ends)
-	fmt.Fprintln(s.out, strings.Join(ends, "\n"))
+	fmt.Fprintln(&s.out, strings.Join(ends, "\n"))
 	s.members(false)
 }
 
@@ -430,5 +430,5 @@ func (s *script) members(ids bool) {
 		lines = append(lines, line)
 	}
 	slices.Sort(lines)
-	fmt.Fprintf(s.out, "%s\n  quorum lost: %t, votes given to the dead: %d\n", strings.Join(lines, "\n"), s.cluster.QuorumLost(), len(s.cluster.VotesGivenToDead()))
+	fmt.Fprintf(&s.out, "%s\n  quorum lost: %t, votes given to the dead: %d\n", strings.Join(lines, "\n"), s.cluster.QuorumLost(), len(s.cluster.VotesGivenToDead()))
 }

@@ -39,7 +39,8 @@ func TestScripts(t *testing.T) {
 			raw, err := os.ReadFile(file)
 			require.NoError(t, err)
 			story, want, _ := strings.Cut(string(raw), "----\n")
-			got := play(t, story)
+			got, wrong := play(t, story)
+			assert.Empty(t, wrong)
 			if *update {
 				require.NoError(t, os.WriteFile(file, []byte(story+"----\n"+got), 0o600))
 				return
@@ -51,16 +52,16 @@ func TestScripts(t *testing.T) {
 
 // play runs a script in a bubble of its own. The bubble's end is a check, too: it
 // panics if a goroutine of the script is left behind.
-func play(t *testing.T, story string) string {
-	var out strings.Builder
+func play(t *testing.T, story string) (out string, wrong []string) {
 	seed(1)
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{t: t, out: &out, began: time.Now(), then: map[string][]string{}}
+		s := &script{t: t, began: time.Now(), then: map[string][]string{}}
 		for line := range strings.Lines(story) {
 			s.do(strings.TrimSpace(line))
 		}
+		out, wrong = s.out.String(), s.wrong
 	})
-	return out.String()
+	return out, wrong
 }
 
 func seed(n int64) {
@@ -70,7 +71,8 @@ func seed(n int64) {
 // script is a story while it is told.
 type script struct {
 	t       *testing.T
-	out     *strings.Builder
+	out     strings.Builder
+	wrong   []string // what holds for every story, and did not in this one
 	began   time.Time
 	cluster *membertest.Cluster
 	process *process            // that runs now
@@ -86,7 +88,7 @@ func (s *script) do(line string) {
 	switch {
 	case len(f) == 0 || f[0] == "#":
 	case acts[f[0]] != nil:
-		fmt.Fprintf(s.out, "> %s\n", line)
+		fmt.Fprintf(&s.out, "> %s\n", line)
 		s.calls = len(s.cluster.Calls())
 		acts[f[0]](s, f[1:])
 	case world[f[0]] != nil:

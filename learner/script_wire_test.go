@@ -18,7 +18,7 @@ import (
 type wire struct {
 	*membertest.Cluster
 	dead  *atomic.Bool
-	wrote func(membertest.Op) // hears of every write
+	wrote func(membertest.Op, error) // hears of every write
 }
 
 var errKilled = errors.New("the process was killed")
@@ -43,10 +43,8 @@ func over[T any](w wire, op membertest.Op, at member.ID, call func() (T, error))
 
 // write is over for a call that changes something.
 func (w wire) write(op membertest.Op, at member.ID, call func() error) error {
-	_, err := over(w, op, at, func() (struct{}, error) {
-		w.wrote(op)
-		return struct{}{}, call()
-	})
+	_, err := over(w, op, at, func() (struct{}, error) { return struct{}{}, call() })
+	w.wrote(op, err)
 	return err
 }
 

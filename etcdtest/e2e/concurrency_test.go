@@ -93,8 +93,8 @@ func TestOfTwoJoinersOfOneNameOneIsRefused(t *testing.T) {
 	takesWrites(t, c)
 }
 
-// at calls do once, at the first event of a kind.
-func at(kind member.Kind, do func(member.Event)) func(*member.Config) {
+// onEvent calls do once, at the first event of a kind.
+func onEvent(kind member.Kind, do func(member.Event)) func(*member.Config) {
 	var once sync.Once
 	return func(c *member.Config) {
 		log := c.Observe
@@ -134,7 +134,7 @@ func TestAnOperatorInTheMiddleEndsInOneClearState(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 			s := c.NewServer("second")
-			_, err := joinLearner(t, within(t, time.Minute), c, s, hold, at(tc.when, func(member.Event) { tc.do(t, c, s) }))
+			_, err := joinLearner(t, within(t, time.Minute), c, s, hold, onEvent(tc.when, func(member.Event) { tc.do(t, c, s) }))
 			require.ErrorIs(t, err, tc.err)
 			if tc.err == nil {
 				assert.False(t, memberOf(t, c, s).IsLearner)
@@ -149,7 +149,7 @@ func TestALeaderThatDiesBetweenAddAndPromoteStopsNoJoin(t *testing.T) {
 	s := c.NewServer("fourth")
 	r, err := joinLearner(t, within(t, 2*time.Minute), c, s,
 		func(c *member.Config) { c.Settle, c.AcceptNoMargin = 2*time.Second, true },
-		at(member.Started, func(member.Event) { c.Leader().Kill() }))
+		onEvent(member.Started, func(member.Event) { c.Leader().Kill() }))
 	require.NoError(t, err)
 	assert.Equal(t, 4, r.Voters)
 	assert.Equal(t, 0, r.Margin, "three of four answer")

@@ -100,7 +100,7 @@ func (w *realWorld) end() {
 
 // realMachine is where one etcd process runs.
 type realMachine struct {
-	s      *etcdtest.Server
+	s *etcdtest.Server
 }
 
 func (m *realMachine) name() string                      { return m.s.Name }

@@ -85,7 +85,7 @@ func asUser(t *testing.T, c *etcdtest.Cluster, user string) *clientv3.Client {
 
 func TestWithAuthOnOnlyRootJoins(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.Start(t, 1)
+	c := etcdtest.Start(t, 1, outside)
 	c.PutIndex(6000) // the joiner takes a snapshot, so that it has no token issued before
 	enableAuth(t, c)
 	root := asUser(t, c, "root")

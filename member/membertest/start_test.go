@@ -20,23 +20,28 @@ func TestAStartThatIsRefused(t *testing.T) {
 		spec   func(s *member.StartSpec)
 		want   string
 	}{
-		"fits":                     {},
-		"names do not count":       {spec: func(s *member.StartSpec) { s.InitialCluster = strings.ReplaceAll(s.InitialCluster, "m1=", "other=") }},
-		"a wrong name":             {spec: func(s *member.StartSpec) { s.Name = "x" }, want: `couldn't find local name "x"`},
-		"no initial cluster":       {spec: func(s *member.StartSpec) { s.InitialCluster = "" }, want: "invalid --initial-cluster"},
-		"one URL twice":            {spec: func(s *member.StartSpec) { s.InitialCluster += ",x=http://a:2380" }, want: "found duplicate url"},
-		"other URLs of its own":    {spec: func(s *member.StartSpec) { s.PeerURLs = []string{"http://x:2380"} }, want: "missing from --initial-advertise-peer-urls"},
-		"one too many":             {spec: func(s *member.StartSpec) { s.InitialCluster += ",x=http://x:2380" }, want: "member count is unequal"},
-		"one missing":              {spec: func(s *member.StartSpec) { s.InitialCluster = "m1=http://a:2380,m4=http://d:2380" }, want: "member count is unequal"},
-		"somebody under other URL": {spec: func(s *member.StartSpec) { s.InitialCluster = strings.Replace(s.InitialCluster, "http://c", "http://x", 1) }, want: "PeerURLs: no match found for existing member (3, [http://c:2380])"},
+		"fits":                  {},
+		"names do not count":    {spec: func(s *member.StartSpec) { s.InitialCluster = strings.ReplaceAll(s.InitialCluster, "m1=", "other=") }},
+		"a wrong name":          {spec: func(s *member.StartSpec) { s.Name = "x" }, want: `couldn't find local name "x"`},
+		"no initial cluster":    {spec: func(s *member.StartSpec) { s.InitialCluster = "" }, want: "invalid --initial-cluster"},
+		"one URL twice":         {spec: func(s *member.StartSpec) { s.InitialCluster += ",x=http://a:2380" }, want: "found duplicate url"},
+		"other URLs of its own": {spec: func(s *member.StartSpec) { s.PeerURLs = []string{"http://x:2380"} }, want: "missing from --initial-advertise-peer-urls"},
+		"one too many":          {spec: func(s *member.StartSpec) { s.InitialCluster += ",x=http://x:2380" }, want: "member count is unequal"},
+		"one missing":           {spec: func(s *member.StartSpec) { s.InitialCluster = "m1=http://a:2380,m4=http://d:2380" }, want: "member count is unequal"},
+		"somebody under other URL": {spec: func(s *member.StartSpec) {
+			s.InitialCluster = strings.Replace(s.InitialCluster, "http://c", "http://x", 1)
+		}, want: "PeerURLs: no match found for existing member (3, [http://c:2380])"},
 		"the first peer is stale": {before: func(_ *testing.T, c *membertest.Cluster) { c.DivergeList(1, c.Members()[:3]) },
 			want: "member count is unequal"},
-		"the first peer is dead":   {before: func(_ *testing.T, c *membertest.Cluster) { c.Kill(1); time.Sleep(3 * time.Second) }},
-		"nobody answers":           {before: func(_ *testing.T, c *membertest.Cluster) { c.Kill(1); c.Kill(2); c.Kill(3) }, want: "cannot fetch cluster info from peer urls"},
-		"too old":                  {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").SetVersion("3.5.35") }, want: "incompatible with current running cluster"},
-		"one newer":                {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").SetVersion("3.7.3") }},
-		"another patch":            {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").SetVersion("3.6.0") }},
-		"one voter is old":         {before: func(_ *testing.T, c *membertest.Cluster) { c.SetVersion(2, "3.5.35"); c.Host("http://d:2380").SetVersion("3.5.35") }},
+		"the first peer is dead": {before: func(_ *testing.T, c *membertest.Cluster) { c.Kill(1); time.Sleep(3 * time.Second) }},
+		"nobody answers":         {before: func(_ *testing.T, c *membertest.Cluster) { c.Kill(1); c.Kill(2); c.Kill(3) }, want: "cannot fetch cluster info from peer urls"},
+		"too old":                {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").SetVersion("3.5.35") }, want: "incompatible with current running cluster"},
+		"one newer":              {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").SetVersion("3.7.3") }},
+		"another patch":          {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").SetVersion("3.6.0") }},
+		"one voter is old": {before: func(_ *testing.T, c *membertest.Cluster) {
+			c.SetVersion(2, "3.5.35")
+			c.Host("http://d:2380").SetVersion("3.5.35")
+		}},
 		"a downgrade is under way": {before: func(_ *testing.T, c *membertest.Cluster) { c.Downgrading(true) }, want: "incompatible with current running cluster"},
 		"too many learners for it": {before: func(_ *testing.T, c *membertest.Cluster) { c.SetLearnerLimit(0) }, want: "too many learner members"},
 		"damaged data":             {before: func(_ *testing.T, c *membertest.Cluster) { c.Host("http://d:2380").Damage("torn WAL") }, want: "torn WAL"},

@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"strings"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+var (
+	linkCases        = []conformance{{name: "a learner that is cut off", play: aLearnerThatIsCutOff}}
+	twoLearnersCases = []conformance{{name: "as many learners as are allowed", play: asManyLearnersAsAreAllowed}}
+)
+
+// aLearnerThatIsCutOff is why only a read through it tells that it is in contact.
+func aLearnerThatIsCutOff(s *stage) {
+	m := s.machine()
+	leader := s.leader()
+	e := s.joined(m)
+	s.cut(m)
+	_, err := s.Read(s.briefly(), behind(m, e))
+	s.unreadableLearner(err)
+	st, err := s.Status(s.soon(), at(e))
+	require.NoError(s, err)
+	assert.Equal(s, leader.ID, st.Leader, "a learner never campaigns, so it never drops its leader")
+	assert.Empty(s, st.Errors)
+	assert.True(s, st.Learner)
+	s.writes()
+	s.refuses(rpctypes.ErrMemberLearnerNotReady, s.promote(e.ID))
+	s.mend(m)
+	s.caughtUp(m, e)
+	s.gone(m, e)
+}
+
+// unreadableLearner is that no read came through a learner that believes to have
+// a leader: 3.4 gives up after a second, others wait.
+func (s *stage) unreadableLearner(err error) { s.Helper(); s.unreadable(err) }
+
+func asManyLearnersAsAreAllowed(s *stage) {
+	a, b := s.machine(), s.machine()
+	first := s.joined(a)
+	second := s.joined(b)
+	_, err := s.add(s.machine().peerURL())
+	s.refuses(rpctypes.ErrTooManyLearners, err)
+	assert.True(s, s.entry(a).Learner)
+	require.NoError(s, s.remove(first.ID))
+	a.kill()
+	respelled := strings.Replace(b.peerURL(), "127.0.0.1", "localhost", 1)
+	respelled = strings.Replace(respelled, "10.0.0.", "10.0.00.", 1)
+	third, err := s.add(respelled)
+	require.NoError(s, err, "URLs are compared letter by letter")
+	require.NoError(s, s.remove(third.ID))
+	s.gone(b, second)
+}

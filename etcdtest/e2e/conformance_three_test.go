@@ -1,0 +1,250 @@
+package e2e_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// threeCases begin with three voters.
+var threeCases = []conformance{
+	{name: "what each of three answers", play: whatEachOfThreeAnswers},
+	{name: "another member answers", play: anotherMemberAnswers},
+	{name: "through a follower", play: throughAFollower},
+	{name: "a voter that never started", play: aVoterThatNeverStarted},
+	{name: "a voter that lags", play: aVoterThatLags},
+	{name: "a voter that is dead", play: aVoterThatIsDead},
+	{name: "no quorum", play: noQuorum},
+	{name: "removing voters", spoils: true, play: removingVoters},
+}
+
+func whatEachOfThreeAnswers(s *stage) {
+	leader := s.leader()
+	want := s.list()
+	for _, m := range s.voters() {
+		e := s.entry(m)
+		st, err := s.Status(s.soon(), at(e))
+		require.NoError(s, err)
+		assert.Equal(s, e.ID, st.ID)
+		assert.Equal(s, leader.ID, st.Leader)
+		assert.Equal(s, s.says().String(), st.Version)
+		assert.Empty(s, st.Errors)
+		list, err := s.List(s.soon(), at(e))
+		require.NoError(s, err)
+		assert.Equal(s, member.List{ClusterID: st.ClusterID, By: e.ID, Members: want}, list)
+		listAt, err := s.ListAt(s.soon(), at(e))
+		require.NoError(s, err)
+		assert.Equal(s, list, listAt)
+		peers, err := s.PeerMembers(s.soon(), at(e))
+		require.NoError(s, err)
+		assert.Equal(s, list, peers)
+		readsBy(s, m, e)
+		require.NoError(s, s.MayChange(s.soon(), at(e)))
+		require.NoError(s, s.Nudge(s.soon(), at(e)))
+		s.untilTrue("all are connected", func(ctx context.Context) bool {
+			metrics, err := s.Metrics(ctx, at(e))
+			_, self := metrics.Connected[e.ID]
+			return err == nil && connected(metrics) == 2 && !self
+		})
+	}
+}
+
+func connected(m member.Metrics) (n int) {
+	for _, is := range m.Connected {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+func anotherMemberAnswers(s *stage) {
+	a, b := s.entry(s.voters()[0]), s.entry(s.voters()[1])
+	wrong := member.Target{Member: a, Endpoints: b.ClientURLs}
+	st, err := s.Status(s.soon(), wrong)
+	require.NoError(s, err)
+	assert.Equal(s, b.ID, st.ID, "it says who it is")
+	listAt, err := s.ListAt(s.soon(), wrong)
+	require.NoError(s, err)
+	assert.Equal(s, b.ID, listAt.By)
+	list, err := s.List(s.soon(), wrong)
+	require.NoError(s, err)
+	assert.Equal(s, b.ID, list.By)
+
+	both := member.Target{Member: a, Endpoints: append([]string{s.machine().clientURL()}, append(b.ClientURLs, a.ClientURLs...)...)}
+	st, err = s.Status(s.soon(), both)
+	require.NoError(s, err)
+	assert.Equal(s, a.ID, st.ID, "whom it is about counts most")
+	require.NoError(s, s.Nudge(s.soon(), both), "the first that takes a connection is written to")
+}
+
+func throughAFollower(s *stage) {
+	leader, followers := s.cast()
+	via, m := followers[0], s.machine()
+	s.gone(m, s.learner(m)) // all have been connected for long enough
+	m = s.machine()
+	s.breathe()
+	e, err := s.Add(s.soon(), via, []string{m.peerURL()}, true)
+	require.NoError(s, err)
+	l, err := s.ListAt(s.soon(), via)
+	require.NoError(s, err)
+	assert.Contains(s, l.Members, e, "who answered a change has made it")
+	s.runs(m, e)
+	s.caughtUp(m, e)
+	s.serving(m, e)
+
+	m.pause()
+	s.writes()
+	s.refuses(rpctypes.ErrMemberLearnerNotReady, s.Promote(s.soon(), via, e.ID))
+	m.resume()
+	s.caughtUp(m, e)
+	s.refuses(rpctypes.ErrMemberNotFound, s.Promote(s.soon(), via, stranger))
+	s.breathe()
+	s.refuses(rpctypes.ErrMemberNotFound, s.Update(s.soon(), via, stranger, []string{m.peerURL()}))
+	s.breathe()
+	s.refuses(rpctypes.ErrMemberNotFound, s.Remove(s.soon(), via, stranger))
+	s.refuses(rpctypes.ErrBadLeaderTransferee, s.MoveLeader(s.soon(), leader, e.ID), "a learner")
+	s.refuses(rpctypes.ErrNotLeader, s.MoveLeader(s.soon(), via, via.ID))
+	s.breathe()
+	require.NoError(s, s.Promote(s.soon(), via, e.ID))
+	s.breathe()
+	s.refuses(rpctypes.ErrMemberNotLearner, s.Promote(s.soon(), via, e.ID), "again")
+
+	require.NoError(s, s.MoveLeader(s.soon(), leader, via.ID))
+	assert.Equal(s, via.ID, s.leader().ID)
+	s.breathe()
+	require.NoError(s, s.Remove(s.soon(), leader, e.ID), "through whom led before")
+	s.exits(m, 0)
+}
+
+func aVoterThatNeverStarted(s *stage) {
+	e := s.added(false, s.machine())
+	other, err := s.add(s.machine().peerURL())
+	if s.can(version.QuorumAddCheck) {
+		require.NoError(s, err, "three of four are enough")
+		require.NoError(s, s.remove(other.ID))
+	} else {
+		s.refuses(rpctypes.ErrUnhealthy, err, "all are asked for")
+	}
+	voter, err := s.addVoter(s.machine().peerURL())
+	if s.can(version.QuorumAddCheck) {
+		require.NoError(s, err, "three of five will have started")
+		_, err = s.addVoter(s.machine().peerURL())
+		s.refuses(rpctypes.ErrMemberNotEnoughStarted, err, "three of six will not do")
+		require.NoError(s, s.remove(voter.ID))
+	} else {
+		s.refuses(rpctypes.ErrUnhealthy, err, "all are asked for")
+	}
+	s.refuses(rpctypes.ErrMemberLearnerNotReady, s.promote(e.ID), "a voter that has nothing yet")
+	require.NoError(s, s.remove(e.ID))
+	assert.Len(s, s.list(), 3)
+}
+
+func aVoterThatLags(s *stage) {
+	_, followers := s.cast()
+	behind := s.host(followers[0])
+	behind.pause()
+	s.writes()
+	s.refuses(rpctypes.ErrMemberLearnerNotReady, s.promote(followers[0].ID))
+	behind.resume()
+	s.until("it has caught up", func(ctx context.Context) error {
+		_, err := s.Read(ctx, followers[0])
+		return err
+	})
+	s.refuses(rpctypes.ErrMemberNotLearner, s.promote(followers[0].ID))
+}
+
+func aVoterThatIsDead(s *stage) {
+	leader, followers := s.cast()
+	dead, other := followers[0], followers[1]
+	m := s.machine()
+	s.gone(m, s.learner(m)) // all have been connected for long enough
+	s.host(dead).kill()
+	s.untilTrue("the leader knows", func(ctx context.Context) bool {
+		metrics, err := s.Metrics(ctx, leader)
+		is, knows := metrics.Connected[dead.ID]
+		return err == nil && knows && !is && metrics.Connected[other.ID]
+	})
+	_, err := s.Read(s.soon(), dead)
+	s.unreachable(err)
+	l, err := s.List(s.soon(), dead, other)
+	require.NoError(s, err, "who answers, answers")
+	assert.Equal(s, other.ID, l.By)
+
+	url := []string{s.machine().peerURL()}
+	for _, via := range []member.Target{leader, other} {
+		s.until("it knows too", func(ctx context.Context) error {
+			_, err := s.Metrics(ctx, via)
+			return err
+		})
+		_, err = s.Add(s.soon(), via, url, true)
+		s.refuses(rpctypes.ErrUnhealthy, err, "a learner through %s", via)
+		_, err = s.Add(s.soon(), via, url, false)
+		s.refuses(rpctypes.ErrUnhealthy, err, "a voter through %s", via)
+		s.refuses(rpctypes.ErrUnhealthy, s.Remove(s.soon(), via, other.ID), "one of the two that live")
+	}
+
+	began := time.Now()
+	require.NoError(s, s.host(dead).restart())
+	var e member.Member
+	s.onlyThen(began, "the restarted voter", func() (err error) {
+		s.refusesWhileYoung(began, func() error { return s.remove(other.ID) })
+		e, err = s.add(url...)
+		return err
+	})
+	require.NoError(s, s.remove(e.ID))
+}
+
+func noQuorum(s *stage) {
+	leader, followers := s.cast()
+	before := s.list()
+	for _, f := range followers {
+		s.host(f).kill()
+	}
+	_, err := s.List(s.briefly(), own)
+	s.stalled(err)
+	s.isLost(leader, followers[0].Member)
+	l, err := s.ListAt(s.soon(), leader)
+	require.NoError(s, err)
+	assert.Equal(s, before, l.Members)
+	if s.can(version.ReadThroughPeer) {
+		_, err = s.Read(s.soon(), leader)
+		var unready *member.Unready
+		assert.ErrorAs(s, err, &unready, "the server gives up before we do")
+	}
+	for _, f := range followers {
+		require.NoError(s, s.host(f).restart())
+	}
+	assert.Equal(s, before, s.list())
+	s.leader()
+}
+
+func removingVoters(s *stage) {
+	leader, followers := s.cast()
+	dead, last := followers[0], followers[1]
+	s.host(dead).kill()
+	s.untilTrue("the leader knows", func(ctx context.Context) bool {
+		metrics, err := s.Metrics(ctx, leader)
+		is, knows := metrics.Connected[dead.ID]
+		return err == nil && knows && !is
+	})
+	require.NoError(s, s.remove(dead.ID), "one that is down may go")
+	s.refuses(rpctypes.ErrMemberNotFound, s.remove(dead.ID))
+	assert.Len(s, s.list(), 2)
+	require.NoError(s, s.host(dead).restart())
+	s.exits(s.host(dead), 0)
+
+	s.onlyThen(time.Now().Add(-healthy), "the other", func() error { return s.remove(leader.ID) })
+	s.exits(s.host(leader), 0)
+	s.untilTrue("the last one leads", func(ctx context.Context) bool {
+		l, err := s.List(ctx, last)
+		st, _ := s.Status(ctx, last)
+		return err == nil && len(l.Members) == 1 && st.Leader == last.ID
+	})
+}
