@@ -51,7 +51,8 @@
 // Heartbeat and election timeout are etcd's own (100 ms and 1 s): what a test
 // learns of timing holds outside. The quota is 8 GiB. Data is not fsynced
 // unless [WithFsync] asks for it; this spares most of the time and loses
-// nothing when a process is killed, only when the machine is.
+// nothing when a process is killed, only when the machine is. (3.4 is always
+// fsynced: there a kill loses what is not.)
 //
 // Fresh voters refuse to add a member until they have been connected with each
 // other for five seconds, which is etcd's rule and not lifted here:

@@ -91,6 +91,7 @@ var knobs = map[string]func(*process, string){
 	"within":           func(p *process, v string) { p.within = p.s.duration(v) },
 	"no-start":         func(p *process, _ string) { p.config.Start = nil },
 	"no-stop":          func(p *process, _ string) { p.config.Stop = nil },
+	"data":             func(p *process, v string) { p.config.DataDir = shown{p.s.cluster.Host(p.url), member.DataKind(v)} },
 	"no-data":          func(p *process, _ string) { p.config.DataDir = nil },
 	"exited":           func(p *process, _ string) { p.config.Exited = p.s.cluster.Host(p.url).Exited },
 	"on-failure":       func(p *process, v string) { p.config.OnFailure = member.OnFailure(v) },
@@ -114,6 +115,14 @@ var knobs = map[string]func(*process, string){
 	"may-promote":      func(p *process, v string) { p.config.MayPromote = refusing(v) },
 	"may-remove":       func(p *process, v string) { p.config.MayRemove = refusing(v) },
 }
+
+// shown is a data directory that is not what it seems.
+type shown struct {
+	member.DataDir
+	kind member.DataKind
+}
+
+func (d shown) Inspect(context.Context) (member.DataInfo, error) { return member.DataInfo{Kind: d.kind}, nil }
 
 func refusing(why string) func(context.Context, member.Member) error {
 	return func(context.Context, member.Member) error { return errors.New(strings.ReplaceAll(why, "-", " ")) }

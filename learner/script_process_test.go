@@ -29,6 +29,7 @@ type process struct {
 	initial   map[member.ID]string // what each member was started with
 	did       map[membertest.Op]int
 	heard     map[member.Kind]int
+	last      member.Event
 }
 
 // begin makes a process of the arguments of a join: name, peer URL, knobs.
@@ -93,6 +94,7 @@ func (p *process) observe(e member.Event) {
 		return
 	}
 	p.heard[e.Kind]++
+	p.last = e
 	p.s.event(e)
 	for _, line := range p.s.then[string(e.Kind)] {
 		p.s.tell("  meanwhile %s", line)
@@ -112,8 +114,8 @@ func (p *process) spec(c membertest.Call) string {
 // kindOf is the event that tells of each call that changes something.
 var kindOf = map[membertest.Op]member.Kind{
 	membertest.OpAdd: member.Adding, membertest.OpRemove: member.Removing, membertest.OpPromote: member.Promoting,
-	membertest.OpUpdate: "updating", membertest.OpMoveLeader: "moving leader",
-	membertest.OpStart: member.Starting, membertest.OpStop: "stopping", membertest.OpArchive: "archiving",
+	membertest.OpUpdate: member.Updating, membertest.OpMoveLeader: member.Moving,
+	membertest.OpStart: member.Starting, membertest.OpStop: member.Stopped, membertest.OpArchive: member.Archived,
 	membertest.OpNudge: member.Nudged,
 }
 
@@ -126,9 +128,10 @@ func (p *process) end(result string, err error) {
 	case p.dead.Load():
 		p.s.tell("= killed")
 		return
+	case err != nil && p.last.Kind == member.Failed && p.last.Text == err.Error():
+		p.s.tell("= %s", particulars(err))
 	case err != nil:
-		p.s.tell("= %v", err)
-		p.s.tell("  %s", particulars(err))
+		p.s.tell("= %s: %v", particulars(err), err)
 	default:
 		p.s.tell("= %s", result)
 	}
@@ -152,7 +155,7 @@ func particulars(err error) string {
 	if !errors.As(err, &join) {
 		return fmt.Sprintf("%T", err)
 	}
-	return fmt.Sprintf("step %q, changed %t, is %s", join.Step, join.Changed, strings.Join(names, " "))
+	return fmt.Sprintf("error at step %q, changed %t, is %s", join.Step, join.Changed, strings.Join(names, " "))
 }
 
 // joiner is what a process joins with.

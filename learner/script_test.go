@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,8 +79,8 @@ type script struct {
 	process *process            // that runs now
 	then    map[string][]string // by kind of event: what is to happen when it comes
 	calls   int                 // of the cluster, so many were told
-	topic   string              // of the last event
-	held    string              // the last of several events on one topic
+	topics  map[member.Kind]string
+	held    []member.Event // the last of those on a topic that was told already
 }
 
 // do is one line of a story.
@@ -89,7 +90,7 @@ func (s *script) do(line string) {
 	case len(f) == 0 || f[0] == "#":
 	case acts[f[0]] != nil:
 		fmt.Fprintf(&s.out, "> %s\n", line)
-		s.calls = len(s.cluster.Calls())
+		s.calls, s.topics = len(s.cluster.Calls()), map[member.Kind]string{}
 		acts[f[0]](s, f[1:])
 	case world[f[0]] != nil:
 		world[f[0]](s, f[1:])
@@ -101,7 +102,6 @@ func (s *script) do(line string) {
 // tell writes a line of the outcome, under the time that has passed.
 func (s *script) tell(format string, args ...any) {
 	s.flush()
-	s.topic = ""
 	s.out.WriteString(s.line(time.Now(), format, args...))
 }
 
@@ -109,9 +109,29 @@ func (s *script) line(at time.Time, format string, args ...any) string {
 	return fmt.Sprintf("%8.2fs  %s\n", at.Sub(s.began).Seconds(), rounded(fmt.Sprintf(format, args...)))
 }
 
-// event tells of an event. Of several on one topic, the first and the last are told.
+// event tells of an event. Of several of a kind on one topic, the first and the
+// last are told.
 func (s *script) event(e member.Event) {
 	s.writes()
+	s.held = slices.DeleteFunc(s.held, func(old member.Event) bool { return old.Kind == e.Kind })
+	if topic := topicOf(e); topic != s.topics[e.Kind] {
+		s.flush()
+		s.topics[e.Kind] = topic
+		s.out.WriteString(s.replay(e))
+		return
+	}
+	s.held = append(s.held, e)
+}
+
+func (s *script) flush() {
+	for _, e := range s.held {
+		s.out.WriteString(s.replay(e))
+	}
+	s.held = nil
+}
+
+// replay is an event as text.
+func (s *script) replay(e member.Event) string {
 	text := string(e.Kind)
 	if e.Member != nil {
 		text += ": " + e.Member.String()
@@ -119,14 +139,7 @@ func (s *script) event(e member.Event) {
 	if e.Text != "" {
 		text += ": " + e.Text
 	}
-	line := s.line(e.At, "%s", text)
-	if topic := topicOf(e); topic != s.topic {
-		s.flush()
-		s.topic = topic
-		s.out.WriteString(line)
-	} else {
-		s.held = line
-	}
+	return s.line(e.At, "%s", text)
 }
 
 func topicOf(e member.Event) string {
@@ -155,18 +168,12 @@ func rounded(text string) string {
 	})
 }
 
-func (s *script) flush() {
-	s.out.WriteString(s.held)
-	s.held = ""
-}
-
 // writes tells of the calls that change something and were made since it last did.
 func (s *script) writes() {
 	all := s.cluster.Calls()
 	for _, c := range all[s.calls:] {
 		if _, changes := kindOf[c.Op]; changes {
 			s.flush()
-			s.topic = ""
 			s.out.WriteString(s.line(c.When, "  call %s%s", c, s.process.spec(c)))
 		}
 	}

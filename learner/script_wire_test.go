@@ -33,8 +33,11 @@ func latency(op membertest.Op, at member.ID) time.Duration {
 	return 200*time.Microsecond + time.Duration(slices.Index(ops, op))*17*time.Microsecond + time.Duration(at%16)*time.Microsecond
 }
 
-func over[T any](w wire, op membertest.Op, at member.ID, call func() (T, error)) (v T, err error) {
-	time.Sleep(latency(op, at))
+func over[T any](ctx context.Context, w wire, op membertest.Op, at member.ID, call func() (T, error)) (v T, err error) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(latency(op, at)):
+	}
 	if w.dead.Load() {
 		return v, errKilled
 	}
@@ -42,43 +45,43 @@ func over[T any](w wire, op membertest.Op, at member.ID, call func() (T, error))
 }
 
 // write is over for a call that changes something.
-func (w wire) write(op membertest.Op, at member.ID, call func() error) error {
-	_, err := over(w, op, at, func() (struct{}, error) { return struct{}{}, call() })
+func (w wire) write(ctx context.Context, op membertest.Op, at member.ID, call func() error) error {
+	_, err := over(ctx, w, op, at, func() (struct{}, error) { return struct{}{}, call() })
 	w.wrote(op, err)
 	return err
 }
 
 func (w wire) List(ctx context.Context, from ...member.Target) (member.List, error) {
-	return over(w, membertest.OpList, 0, func() (member.List, error) { return w.Cluster.List(ctx, from...) })
+	return over(ctx, w, membertest.OpList, 0, func() (member.List, error) { return w.Cluster.List(ctx, from...) })
 }
 
 func (w wire) ListAt(ctx context.Context, at member.Target) (member.List, error) {
-	return over(w, membertest.OpListAt, at.ID, func() (member.List, error) { return w.Cluster.ListAt(ctx, at) })
+	return over(ctx, w, membertest.OpListAt, at.ID, func() (member.List, error) { return w.Cluster.ListAt(ctx, at) })
 }
 
 func (w wire) Status(ctx context.Context, at member.Target) (member.Status, error) {
-	return over(w, membertest.OpStatus, at.ID, func() (member.Status, error) { return w.Cluster.Status(ctx, at) })
+	return over(ctx, w, membertest.OpStatus, at.ID, func() (member.Status, error) { return w.Cluster.Status(ctx, at) })
 }
 
 func (w wire) Read(ctx context.Context, through member.Target) (member.ReadAnswer, error) {
-	return over(w, membertest.OpRead, through.ID, func() (member.ReadAnswer, error) { return w.Cluster.Read(ctx, through) })
+	return over(ctx, w, membertest.OpRead, through.ID, func() (member.ReadAnswer, error) { return w.Cluster.Read(ctx, through) })
 }
 
 func (w wire) PeerMembers(ctx context.Context, at member.Target) (member.List, error) {
-	return over(w, membertest.OpPeerMembers, at.ID, func() (member.List, error) { return w.Cluster.PeerMembers(ctx, at) })
+	return over(ctx, w, membertest.OpPeerMembers, at.ID, func() (member.List, error) { return w.Cluster.PeerMembers(ctx, at) })
 }
 
 func (w wire) Metrics(ctx context.Context, at member.Target) (member.Metrics, error) {
-	return over(w, membertest.OpMetrics, at.ID, func() (member.Metrics, error) { return w.Cluster.Metrics(ctx, at) })
+	return over(ctx, w, membertest.OpMetrics, at.ID, func() (member.Metrics, error) { return w.Cluster.Metrics(ctx, at) })
 }
 
 func (w wire) MayChange(ctx context.Context, via member.Target) error {
-	_, err := over(w, membertest.OpMayChange, via.ID, func() (struct{}, error) { return struct{}{}, w.Cluster.MayChange(ctx, via) })
+	_, err := over(ctx, w, membertest.OpMayChange, via.ID, func() (struct{}, error) { return struct{}{}, w.Cluster.MayChange(ctx, via) })
 	return err
 }
 
 func (w wire) Add(ctx context.Context, via member.Target, peerURLs []string, learner bool) (m member.Member, err error) {
-	err = w.write(membertest.OpAdd, via.ID, func() error {
+	err = w.write(ctx, membertest.OpAdd, via.ID, func() error {
 		m, err = w.Cluster.Add(ctx, via, peerURLs, learner)
 		return err
 	})
@@ -86,21 +89,21 @@ func (w wire) Add(ctx context.Context, via member.Target, peerURLs []string, lea
 }
 
 func (w wire) Promote(ctx context.Context, via member.Target, id member.ID) error {
-	return w.write(membertest.OpPromote, via.ID, func() error { return w.Cluster.Promote(ctx, via, id) })
+	return w.write(ctx, membertest.OpPromote, via.ID, func() error { return w.Cluster.Promote(ctx, via, id) })
 }
 
 func (w wire) Remove(ctx context.Context, via member.Target, id member.ID) error {
-	return w.write(membertest.OpRemove, via.ID, func() error { return w.Cluster.Remove(ctx, via, id) })
+	return w.write(ctx, membertest.OpRemove, via.ID, func() error { return w.Cluster.Remove(ctx, via, id) })
 }
 
 func (w wire) Update(ctx context.Context, via member.Target, id member.ID, peerURLs []string) error {
-	return w.write(membertest.OpUpdate, via.ID, func() error { return w.Cluster.Update(ctx, via, id, peerURLs) })
+	return w.write(ctx, membertest.OpUpdate, via.ID, func() error { return w.Cluster.Update(ctx, via, id, peerURLs) })
 }
 
 func (w wire) MoveLeader(ctx context.Context, leader member.Target, to member.ID) error {
-	return w.write(membertest.OpMoveLeader, leader.ID, func() error { return w.Cluster.MoveLeader(ctx, leader, to) })
+	return w.write(ctx, membertest.OpMoveLeader, leader.ID, func() error { return w.Cluster.MoveLeader(ctx, leader, to) })
 }
 
 func (w wire) Nudge(ctx context.Context, via member.Target) error {
-	return w.write(membertest.OpNudge, via.ID, func() error { return w.Cluster.Nudge(ctx, via) })
+	return w.write(ctx, membertest.OpNudge, via.ID, func() error { return w.Cluster.Nudge(ctx, via) })
 }

@@ -17,8 +17,9 @@ type Spec struct {
 	// Version is the etcd that will run. It decides names, feature gates and
 	// probes. Required: from 3.4.0 to 3.8.0-alpha.0.
 	Version version.Version
-	// TreatAs is the known version whose tables are used where Version is newer
-	// than any known one; zero refuses such a version.
+	// TreatAs, if set, is the known version whose names and probes are used: the
+	// say-so for a Version that is newer than any known one, which is refused
+	// otherwise.
 	TreatAs version.Version
 
 	// Name is --name, unique in the cluster. Zero takes it from the StartSpec.
@@ -153,7 +154,7 @@ func (s Spec) For(start member.StartSpec) (Spec, error) {
 	if s.Name != "" && s.Name != start.Name {
 		faults.add("Name", "must be the member's, %q, not %q", start.Name, s.Name)
 	}
-	if len(s.AdvertisePeerURLs) > 0 && !slices.Equal(s.AdvertisePeerURLs, start.PeerURLs) {
+	if len(s.AdvertisePeerURLs) > 0 && !sameStrings(s.AdvertisePeerURLs, start.PeerURLs) {
 		faults.add("AdvertisePeerURLs", "must be the member's, %q, not %q", start.PeerURLs, s.AdvertisePeerURLs)
 	}
 	s.Name = start.Name
@@ -162,6 +163,11 @@ func (s Spec) For(start member.StartSpec) (Spec, error) {
 	s.InitialClusterState = existing
 	_, more := s.resolve()
 	return s, append(faults, more...).err()
+}
+
+// sameStrings compares lists whose order means nothing.
+func sameStrings(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // Validate is all faults of the Spec in one error, as [Faults], or nil.

@@ -16,9 +16,6 @@ import (
 
 // do does the one thing that was decided.
 func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
-	if act.Do != DoWait {
-		r.waiting = nil
-	}
 	switch act.Do {
 	case DoRefuse:
 		return verdict{}, act.Why
@@ -28,6 +25,7 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 		return r.remove(ctx, c, act)
 	case DoUpdate:
 		r.reached(StepAdd)
+		r.emit(Event{Kind: Updating, Member: &act.Member, Text: act.Text})
 		return r.write(ctx, c, func(ctx context.Context, via Target) error {
 			return r.client.Update(ctx, via, act.Member.ID, r.urls)
 		})
@@ -38,6 +36,7 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 	case DoPromote:
 		return r.promote(ctx, c, act.Member)
 	case DoMoveLeader:
+		r.emit(Event{Kind: Moving, Member: &act.Member, Text: act.Text})
 		return r.write(ctx, c, func(ctx context.Context, via Target) error {
 			return r.client.MoveLeader(ctx, via, act.Member.ID)
 		})
@@ -188,8 +187,8 @@ func (r *run) warn(c Case) {
 	}
 	own, _ := peerURLsOf(r.urls)
 	notes, _ := peerurl.Check(own, c.Snapshot.peerURLs(0)) // what it refuses was refused before
-	for _, note := range notes {
-		r.emit(Event{Kind: Warned, Text: note.String()})
+	if len(notes) > 0 {                                    // as many as there are members, on a host of its own none
+		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s, and %d more of that kind", notes[0], len(notes)-1)})
 	}
 	for _, s := range c.Snapshot.Versions().Silent {
 		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s did not tell its version", s)})
@@ -203,7 +202,7 @@ func (r *run) remove(ctx context.Context, c Case, act Act) (verdict, error) {
 	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
-	r.removedAt, r.removing = time.Now(), true
+	r.removedAt, r.removing = time.Now(), act.Member.ID
 	return r.write(ctx, c, func(ctx context.Context, via Target) error {
 		return r.client.Remove(ctx, via, act.Member.ID)
 	})
@@ -211,10 +210,8 @@ func (r *run) remove(ctx context.Context, c Case, act Act) (verdict, error) {
 
 // archive moves our data aside, after stopping what may still use it.
 func (r *run) archive(ctx context.Context, act Act) (verdict, error) {
-	if r.config.Stop != nil {
-		if err := r.config.Stop(ctx); err != nil {
-			return verdict{}, fmt.Errorf("stop: %w", err)
-		}
+	if err := r.stop(ctx); err != nil {
+		return verdict{}, err
 	}
 	if err := r.config.DataDir.Archive(ctx); err != nil {
 		return verdict{}, fmt.Errorf("archive: %w", err)
@@ -223,11 +220,27 @@ func (r *run) archive(ctx context.Context, act Act) (verdict, error) {
 	return again, nil
 }
 
+// stop has our server stopped, where there is a hook for that.
+func (r *run) stop(ctx context.Context) error {
+	if r.config.Stop == nil {
+		return nil
+	}
+	if err := r.config.Stop(ctx); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	r.emit(Event{Kind: Stopped})
+	return nil
+}
+
 // start has the server started, once every voter that answers shows the entry:
 // a joiner asks one voter for the list and exits if that one is behind (E§2.4,
 // etcd #14174).
 func (r *run) start(ctx context.Context, c Case, m Member) (verdict, error) {
-	if behind := r.unaware(ctx, c, m); behind != nil {
+	behind := r.unaware(ctx, c, m)
+	if ctx.Err() != nil {
+		return verdict{}, ctx.Err()
+	}
+	if behind != nil {
 		return r.wait(m, behind, r.waits)
 	}
 	spec, err := r.startSpec(c, m)

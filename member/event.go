@@ -12,6 +12,9 @@ const (
 	Added      Kind = "added"       // our entry is in the list
 	Removing   Kind = "removing"    // a remove is sent
 	Removed    Kind = "removed"     // an entry is gone from the list
+	Updating   Kind = "updating"    // a change of our peer URLs is sent
+	Moving     Kind = "moving lead" // leadership is moved away from a member to be removed
+	Stopped    Kind = "stopped"     // the Stop hook returned
 	Archived   Kind = "archived"    // the data directory was moved aside
 	Starting   Kind = "starting"    // the Start hook is called
 	Started    Kind = "started"     // the Start hook returned
@@ -24,6 +27,7 @@ const (
 	Nudged     Kind = "nudged"      // an entry without state was committed to free a silent port
 	Warned     Kind = "warning"     // Text says of what; the join goes on
 	Undone     Kind = "undone"      // what this call did was undone
+	Kept       Kind = "kept"        // the join failed, and its entry stays; Text says why
 	UndoFailed Kind = "undo failed" // Text says what is left
 	Failed     Kind = "failed"      // the join ends with Text
 )

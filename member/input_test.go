@@ -353,7 +353,7 @@ func fuzzed(t *testing.T, name, url string) {
 			return
 		}
 		var input *member.InputError
-		require.True(t, errors.As(err, &input) || errors.Is(err, member.ErrURLTaken) || errors.Is(err, member.ErrNameTaken), "%v", err)
+		require.True(t, errors.As(err, &input) || errors.Is(err, member.ErrURLTaken) || errors.Is(err, member.ErrNameTaken) || errors.Is(err, member.ErrOtherName), "%v", err)
 		return
 	}
 	assert.False(t, r.Member.Learner)

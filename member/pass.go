@@ -55,6 +55,7 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
+	r.departed(s)
 	c := Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Config: r.config, Started: r.started, SlotLimit: r.slotLimit}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
@@ -130,23 +131,31 @@ func (r *run) missing() time.Duration {
 	if r.missed.IsZero() {
 		r.missed = time.Now()
 	}
-	switch {
-	case r.removing:
-		r.emit(Event{Kind: Removed, Text: "the entry is gone"})
-		r.forget()
-	case !r.greeted:
+	if !r.greeted {
 		r.emit(Event{Kind: Found, Text: "no member has our peer URL"})
 	}
 	r.greeted = true
 	return time.Since(r.missed)
 }
 
+// departed notes that the member which this call removes is gone from the list.
+func (r *run) departed(s Snapshot) {
+	id := r.removing
+	if _, listed := s.ByID(id); id == 0 || listed || s.NoQuorum {
+		return
+	}
+	r.emit(Event{Kind: Removed, Text: "member " + id.String() + " is gone"})
+	if r.removing = 0; id == r.ours {
+		r.forget()
+	}
+}
+
 // forget drops what was known of an entry that this call removed. Its server, if
 // there is one, is to be stopped before another is started in its place.
 func (r *run) forget() {
-	r.stopping = r.ours != 0 && r.config.Stop != nil
+	r.stopping = r.config.Stop != nil
 	r.watch.stop()
-	r.watch, r.started, r.ours, r.removing = nil, 0, 0, false
+	r.watch, r.started, r.ours = nil, 0, 0
 }
 
 // stopRemoved stops the server of an entry that is gone from the list.
@@ -154,8 +163,8 @@ func (r *run) stopRemoved(ctx context.Context) error {
 	if !r.stopping {
 		return nil
 	}
-	if err := r.config.Stop(ctx); err != nil {
-		return because(errHook, fmt.Errorf("stop: %w", err))
+	if err := r.stop(ctx); err != nil {
+		return because(errHook, err)
 	}
 	r.stopping = false
 	return nil

@@ -134,6 +134,8 @@ func parseMetrics(exposition string) Metrics {
 			m.Received += uint64(value)
 		case "etcd_network_snapshot_receive_inflights_total", "etcd_server_snapshot_apply_in_progress_total":
 			m.Receiving = m.Receiving || value > 0
+		case "etcd_network_snapshot_receive_failures":
+			m.Failed += uint64(value)
 		case "etcd_network_active_peers":
 			m.connect(labels, value > 0)
 		}

@@ -96,7 +96,7 @@ func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 	}
 	defer r.close()
 	r.step = StepStart
-	did, err := r.undoEntry(ctx)
+	did, _, err := r.undoEntry(ctx)
 	if err != nil {
 		return r.joinError(err)
 	}

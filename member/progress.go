@@ -16,10 +16,11 @@ const (
 	NoContact   Phase = "no contact with the leader" // it answers, but can read nothing
 	CatchingUp  Phase = "catching up"                // it applies
 	InSync      Phase = "in sync"                    // it answered a linearizable read
+	Silent      Phase = "votes, its client port is silent"
 )
 
 // phases are in the order of getting somewhere.
-var phases = []Phase{NotStarted, Unreachable, NoContact, CatchingUp, InSync}
+var phases = []Phase{NotStarted, Unreachable, NoContact, CatchingUp, InSync, Silent}
 
 // answers reports whether the process itself answered in this phase.
 func (p Phase) answers() bool { return p != NotStarted && p != Unreachable }
@@ -106,20 +107,16 @@ type tracker struct {
 func newTracker(now time.Time) *tracker { return &tracker{began: now, moved: now} }
 
 // observe is the stall clock. Movement is: a phase never reached before, more
-// applied, a larger db or more peer traffic received than ever before, for a
-// crash loop goes the same way again and again. A snapshot on its way moves
-// neither index nor size (k3s #5070), so its traffic counts, and where no traffic
-// can be read, that it is under way.
+// applied or a larger db than ever before, for a crash loop goes the same way
+// again and again; and a snapshot on its way.
 func (t *tracker) observe(e evidence) Progress {
 	p := t.read(e)
-	received := e.metrics.value.Received
 	rank := slices.Index(phases, p.Phase)
-	if rank > t.best || p.Index > t.index || p.DBSize > t.size ||
-		received > t.received || p.Receiving && received == 0 {
+	if rank > t.best || p.Index > t.index || p.DBSize > t.size || p.Receiving && t.brings(e.metrics.value) {
 		t.moved = e.now
 	}
 	t.best, t.index, t.size = max(t.best, rank), max(t.index, p.Index), max(t.size, p.DBSize)
-	t.received = max(t.received, received)
+	t.received = max(t.received, e.metrics.value.Received)
 	p.Elapsed, p.Still = e.now.Sub(t.began), e.now.Sub(t.moved)
 	if t.firstIndex == 0 {
 		t.firstIndex = p.Index
@@ -128,6 +125,15 @@ func (t *tracker) observe(e evidence) Progress {
 	}
 	t.last = p
 	return p
+}
+
+// brings reports whether a snapshot on its way counts as movement. It moves
+// neither index nor size until it is there (k3s #5070), so what tells is traffic,
+// where that can be read. Traffic without a snapshot may be heartbeats; and one
+// snapshot after another that fails, as where large packets are lost (Talos
+// #13710), brings nothing.
+func (t *tracker) brings(m Metrics) bool {
+	return m.Failed < 3 && (m.Received > t.received || m.Received == 0)
 }
 
 func (t *tracker) read(e evidence) Progress {
@@ -157,6 +163,8 @@ func (t *tracker) phase(e evidence, p Progress) Phase {
 	answersNow := e.member.Liveness == Alive || e.metrics.live(e.patience) || errors.As(e.read.err, &unready)
 	t.answered = t.answered || answersNow || !e.read.at.IsZero() || e.member.Started() || tlsRefused(e.read.err)
 	switch {
+	case e.read.live(e.patience) && e.member.Voting() && e.member.Liveness != Alive:
+		return Silent
 	case e.read.live(e.patience):
 		return InSync
 	case answersNow && p.Index > t.last.Index && t.last.Index > 0, p.Receiving, p.Lag() > 0:

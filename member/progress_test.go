@@ -17,6 +17,7 @@ type sight struct {
 	index, applied uint64 // the leader's, and its own
 	size           int64
 	received       uint64
+	failed         uint64
 	receiving      bool
 	status         bool // it answers on its client port
 	metrics        bool // and on its metrics URL
@@ -44,7 +45,7 @@ func (s sight) evidence(now time.Time) evidence {
 		e.read.asked = now.Add(-10 * time.Second)
 	}
 	if s.metrics {
-		e.metrics = answer[Metrics]{at: now, value: Metrics{Applied: s.applied, Received: s.received, Receiving: s.receiving}}
+		e.metrics = answer[Metrics]{at: now, value: Metrics{Applied: s.applied, Received: s.received, Receiving: s.receiving, Failed: s.failed}}
 	}
 	return e
 }
@@ -71,7 +72,6 @@ func TestTheStallClock(t *testing.T) {
 		"it applies":                             {func(m int) sight { return sight{index: 1e6, applied: 1000 * uint64(m), status: true} }, 0, false},
 		"it applies, as its metrics say":         {func(m int) sight { return sight{index: 1e6, applied: 1000 * uint64(m), metrics: true} }, 0, false},
 		"its db grows":                           {func(m int) sight { return sight{index: 1e6, applied: 1, size: int64(m) << 20, status: true} }, 0, false},
-		"it receives":                            {func(m int) sight { return sight{index: 1e6, metrics: true, received: uint64(m)} }, 0, false},
 		"a snapshot is on its way":               {func(m int) sight { return sight{index: 1e6, metrics: true, receiving: true, received: uint64(m)} }, 0, false},
 		"a snapshot, its traffic cannot be read": {func(m int) sight { return sight{index: 1e6, metrics: true, receiving: true} }, 0, false},
 		"it answers for the first time":          {func(m int) sight { return sight{status: m == 10} }, 0, false},
@@ -91,6 +91,10 @@ func TestTheStallClock(t *testing.T) {
 		"it has all, and reads, and no vote":    {func(int) sight { return sight{status: true, index: 100, applied: 100, reads: true} }, 9 * time.Minute, true},
 		"a snapshot is on its way, and stands":  {func(int) sight { return sight{metrics: true, receiving: true, received: 7} }, 9 * time.Minute, true},
 		"a request is pending on a silent port": {func(int) sight { return sight{pending: true} }, 9 * time.Minute, true},
+		"it receives heartbeats and no more":    {func(m int) sight { return sight{index: 1e6, metrics: true, received: uint64(m)} }, 9 * time.Minute, true},
+		"snapshots come, and fail each time": {func(m int) sight {
+			return sight{index: 1e6, metrics: true, receiving: true, received: uint64(m), failed: uint64(m) - 1}
+		}, 7 * time.Minute, true},
 		"its db shrinks":                        {func(m int) sight { return sight{status: true, index: 9, applied: 1, size: 100 - int64(m)} }, 9 * time.Minute, true},
 		"a crash loop":                          {func(m int) sight { return sight{status: m%2 == 1, named: true, index: 100, applied: 50, size: 1000} }, 9 * time.Minute, true},
 		"a crash loop, by its metrics":          {func(m int) sight { return sight{metrics: m%2 == 1, index: 100, applied: 50, received: 1000} }, 9 * time.Minute, true},

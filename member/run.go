@@ -36,7 +36,7 @@ type run struct {
 	stopping  bool      // the server of a removed entry is to be stopped
 	diverged  time.Time // since when the voters' lists differ; zero: they agree
 	stepping  bool      // this is a Step, not a Join
-	removing  bool      // a remove of this call has not been seen done
+	removing  ID        // whom this call removes; 0: nobody, or that was seen done
 	removedAt time.Time // when the last one was sent
 	started   ID        // the entry Start was called for
 	missed    time.Time // since when that is not in the list; zero: it is
@@ -138,6 +138,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.faults.Reset()
 		}
 		if v.pause == nil {
+			r.waiting = nil
 			r.waits.Reset()
 			r.watches.Reset()
 		}

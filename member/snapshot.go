@@ -18,6 +18,9 @@ type Seen struct {
 	Since    time.Time // when this look's series first saw the entry
 }
 
+// Voting reports whether the entry exists and votes.
+func (s Seen) Voting() bool { return s.ID != 0 && !s.Learner }
+
 // Answered reports whether the member has ever answered this series of looks.
 func (s Seen) Answered() bool { return !s.At.IsZero() }
 

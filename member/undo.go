@@ -15,14 +15,15 @@ func (r *run) undo(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.config.EndpointTimeout+2*r.config.WriteTimeout)
 	defer cancel()
 	r.looker.revive(ctx)
-	did, err := r.undoEntry(ctx)
+	did, undone, err := r.undoEntry(ctx)
 	switch {
 	case err != nil:
-		text := fmt.Sprintf("could not undo: %v", err)
-		r.emit(Event{Kind: UndoFailed, Text: text})
-		return text
-	case did != "":
+		did = fmt.Sprintf("could not undo: %v", err)
+		r.emit(Event{Kind: UndoFailed, Text: did})
+	case undone:
 		r.emit(Event{Kind: Undone, Text: did})
+	case did != "":
+		r.emit(Event{Kind: Kept, Text: did})
 	}
 	return did
 }
@@ -31,7 +32,7 @@ func (r *run) undo(ctx context.Context) string {
 // join. A learner is removed first and its server stopped after: a promotion that
 // is still in flight, from us or from somebody else, would otherwise give a vote
 // to a server that we have stopped.
-func (r *run) undoEntry(ctx context.Context) (did string, err error) {
+func (r *run) undoEntry(ctx context.Context) (did string, undone bool, err error) {
 	var last Act
 	sent := false
 	// Its server is no matter any more: how it ended may be why we are here.
@@ -44,12 +45,13 @@ func (r *run) undoEntry(ctx context.Context) (did string, err error) {
 	}
 	r.finish = func(Case, Act) {}
 	if err := r.loop(ctx); err != nil {
-		return "", err
+		return "", false, err
 	}
 	if !sent || last.Text != "" {
-		return last.Text, nil
+		return last.Text, false, nil
 	}
-	return r.stopped(ctx, "the entry was removed")
+	did, err = r.stopped(ctx, "the entry was removed")
+	return did, true, err
 }
 
 // undoing decides what becomes of our entry. The role is the live list's, never
@@ -80,7 +82,7 @@ func (r *run) stopped(ctx context.Context, did string) (string, error) {
 	if r.step == StepAdd || r.config.Stop == nil {
 		return did, nil
 	}
-	if err := r.config.Stop(ctx); err != nil {
+	if err := r.stop(ctx); err != nil {
 		return did, fmt.Errorf("%s, but its server could not be stopped: %w", did, err)
 	}
 	did += " and its server stopped"
@@ -90,5 +92,6 @@ func (r *run) stopped(ctx context.Context, did string) (string, error) {
 	if err := r.config.DataDir.Archive(ctx); err != nil {
 		return did, fmt.Errorf("%s, but its data could not be moved aside: %w", did, err)
 	}
+	r.emit(Event{Kind: Archived, Text: "its entry was removed"})
 	return did + ", its data moved aside", nil
 }

@@ -89,7 +89,7 @@ func (w *watch) observe(s Snapshot, ours Seen) Progress {
 		e.metrics = w.metrics.heard()
 		w.metrics.ask()
 	}
-	if !e.read.live(w.config.EndpointTimeout) {
+	if !e.read.live(w.config.EndpointTimeout) || ours.Voting() {
 		w.reader.ask()
 	}
 	if s.Index != w.index {

@@ -111,40 +111,71 @@ func (s *stage) clusterID() member.ID {
 }
 
 func whereNobodyIsToBeAsked(s *stage) {
+	about := s.list()[0]
 	nowhere := member.Target{Member: member.Member{ID: 7}}
-	for name, err := range s.asks(nowhere, member.Member{ID: 8}) {
+	for name, err := range s.asks(nowhere, about).within(s.soon()) {
 		assert.ErrorIs(s, err, member.ErrUnreachable, name)
 	}
 	m := s.machine()
 	silent := behind(m, member.Member{ID: 7})
-	for name, err := range s.asks(silent, member.Member{ID: 8}) {
+	for name, err := range s.asks(silent, about).within(s.soon()) {
 		s.unreachable(err, name)
 	}
 }
 
-// asks makes every call to one target, about another member, and returns the
-// errors by the names of the calls.
-func (s *stage) asks(t member.Target, about member.Member) map[string]error {
-	errs := s.changes(t, about)
-	_, errs["list"] = s.List(s.soon(), t)
-	_, errs["list at"] = s.ListAt(s.soon(), t)
-	_, errs["status"] = s.Status(s.soon(), t)
-	_, errs["read"] = s.Read(s.soon(), t)
-	_, errs["peer members"] = s.PeerMembers(s.soon(), t)
-	_, errs["metrics"] = s.Metrics(s.soon(), t)
-	return errs
+// calls are what is asked of one target, by their names.
+type calls map[string]func(context.Context) error
+
+// asks are all of them.
+func (s *stage) asks(t member.Target, about member.Member) calls {
+	all := s.changes(t, about)
+	all["list"] = func(ctx context.Context) error { _, err := s.List(ctx, t); return err }
+	all["list at"] = func(ctx context.Context) error { _, err := s.ListAt(ctx, t); return err }
+	all["status"] = func(ctx context.Context) error { _, err := s.Status(ctx, t); return err }
+	all["read"] = func(ctx context.Context) error { _, err := s.Read(ctx, t); return err }
+	all["peer members"] = func(ctx context.Context) error { _, err := s.PeerMembers(ctx, t); return err }
+	all["metrics"] = func(ctx context.Context) error { _, err := s.Metrics(ctx, t); return err }
+	return all
 }
 
-// changes are the calls that etcd takes from a caller who requires a leader.
-func (s *stage) changes(t member.Target, about member.Member) map[string]error {
+// changes are those that require a leader and no quorum to be refused; about is
+// the member that some of them are about.
+func (s *stage) changes(t member.Target, about member.Member) calls {
+	return calls{
+		"add learner": func(ctx context.Context) error { _, err := s.Add(ctx, t, about.PeerURLs, true); return err },
+		"add voter":   func(ctx context.Context) error { _, err := s.Add(ctx, t, about.PeerURLs, false); return err },
+		"promote":     func(ctx context.Context) error { return s.Promote(ctx, t, about.ID) },
+		"remove":      func(ctx context.Context) error { return s.Remove(ctx, t, about.ID) },
+		"update":      func(ctx context.Context) error { return s.Update(ctx, t, about.ID, about.PeerURLs) },
+		"move leader": func(ctx context.Context) error { return s.MoveLeader(ctx, t, about.ID) },
+		"may change":  func(ctx context.Context) error { return s.MayChange(ctx, t) },
+		"nudge":       func(ctx context.Context) error { return s.Nudge(ctx, t) },
+	}
+}
+
+func (c calls) only(names ...string) calls {
+	some := calls{}
+	for _, name := range names {
+		some[name] = c[name]
+	}
+	return some
+}
+
+// within makes all calls at once, and returns their errors.
+func (c calls) within(ctx context.Context) map[string]error {
+	type result struct {
+		name string
+		err  error
+	}
+	results := make(chan result)
+	for name, call := range c {
+		go func() { results <- result{name, call(ctx)} }()
+	}
 	errs := map[string]error{}
-	_, errs["add learner"] = s.Add(s.soon(), t, []string{"http://127.0.0.1:1"}, true)
-	_, errs["add voter"] = s.Add(s.soon(), t, []string{"http://127.0.0.1:1"}, false)
-	errs["promote"] = s.Promote(s.soon(), t, about.ID)
-	errs["remove"] = s.Remove(s.soon(), t, about.ID)
-	errs["update"] = s.Update(s.soon(), t, about.ID, about.PeerURLs)
-	errs["may change"] = s.MayChange(s.soon(), t)
-	errs["nudge"] = s.Nudge(s.soon(), t)
+	for range c {
+		r := <-results
+		errs[r.name] = r.err
+	}
 	return errs
 }
 
@@ -174,31 +205,29 @@ func badPeerURLs(s *stage) {
 }
 
 func peerURLsThatEtcdTakes(s *stage) {
-	m, other := s.machine(), s.machine()
-	hostPort := strings.TrimPrefix(m.peerURL(), "http://")
-	inOrder := []string{m.peerURL(), other.peerURL()}
-	if inOrder[0] > inOrder[1] {
-		inOrder[0], inOrder[1] = inOrder[1], inOrder[0]
-	}
-	for name, tc := range map[string]struct{ urls, listed []string }{
-		"spaces":              {[]string{" " + m.peerURL() + " "}, []string{m.peerURL()}},
-		"a scheme in letters": {[]string{"HTTP://" + hostPort}, []string{m.peerURL()}},
-		"a query":             {[]string{m.peerURL() + "?a=b"}, nil},
-		"user info":           {[]string{"http://a:b@" + hostPort}, nil},
-		"no host":             {[]string{"http://:1"}, nil},
-		"sorted":              {[]string{inOrder[0], inOrder[1]}, inOrder},
-		"not sorted":          {[]string{inOrder[1], inOrder[0]}, inOrder},
+	for name, spell := range map[string]func(a, b string) (urls, listed []string){
+		"spaces":      func(a, _ string) (_, _ []string) { return []string{" " + a + " "}, []string{a} },
+		"capitals":    func(a, _ string) (_, _ []string) { return []string{"HTTP" + a[len("http"):]}, []string{a} },
+		"a query":     func(a, _ string) (_, _ []string) { return []string{a + "?b=c"}, []string{a + "?b=c"} },
+		"user info":   func(a, _ string) (_, _ []string) { return []string{"http://b:c@" + a[len("http://"):]}, nil },
+		"no host":     func(_, _ string) (_, _ []string) { return []string{"http://:1"}, []string{"http://:1"} },
+		"two, sorted": func(a, b string) (_, _ []string) { return []string{min(a, b), max(a, b)}, nil },
+		"two, as called": func(a, b string) (_, _ []string) {
+			return []string{max(a, b), min(a, b)}, []string{min(a, b), max(a, b)}
+		},
 	} {
-		want := tc.listed
-		if want == nil {
-			want = tc.urls
+		urls, listed := spell(s.machine().peerURL(), s.machine().peerURL())
+		if listed == nil {
+			listed = urls
 		}
-		e, err := s.add(tc.urls...)
+		e, err := s.add(urls...)
 		if !assert.NoError(s, err, name) {
 			continue
 		}
-		assert.Equal(s, want, e.PeerURLs, name)
-		assert.Contains(s, s.list(), e, name)
+		assert.Equal(s, listed, e.PeerURLs, name)
+		if got, ok := byID(s.list(), e.ID); assert.True(s, ok, name) {
+			assert.Equal(s, blank(e), blank(got), name)
+		}
 		require.NoError(s, s.remove(e.ID), name)
 	}
 }
@@ -368,7 +397,7 @@ func aLearnersLife(s *stage) {
 	leader := s.leader()
 	e := s.learner(m)
 	t := behind(m, e)
-	for name, err := range s.asks(t, e) {
+	for name, err := range s.asks(t, e).within(s.soon()) {
 		s.unreachable(err, "%s, before the start", name)
 	}
 
@@ -395,14 +424,13 @@ func aLearnersLife(s *stage) {
 		return here.Index == there.Index && here.Applied == there.Applied && here.Term == there.Term
 	})
 
-	for name, err := range s.changes(at(e), e) {
+	for name, err := range s.changes(at(e), e).within(s.soon()) {
 		s.refuses(errForLearner, err, name)
 	}
 	_, err = s.List(s.soon(), at(e))
 	s.refuses(errForLearner, err, "list")
 	_, err = s.ListAt(s.soon(), at(e))
 	s.refuses(errForLearner, err, "list at")
-	s.refuses(errForLearner, s.MoveLeader(s.soon(), at(e), e.ID), "move leader")
 	s.refuses(rpctypes.ErrBadLeaderTransferee, s.MoveLeader(s.soon(), leader, e.ID))
 
 	l, err := s.List(s.soon(), at(e), leader)
@@ -418,25 +446,29 @@ func aLearnersLife(s *stage) {
 	assert.NotZero(s, metrics.Received)
 	assert.False(s, metrics.Receiving)
 	assert.Equal(s, map[member.ID]bool{leader.ID: true}, metrics.Connected)
+	s.untilTrue("the voter is connected", func(ctx context.Context) bool {
+		metrics, err := s.Metrics(ctx, leader)
+		return err == nil && metrics.Connected[e.ID]
+	})
+	s.gone(m, e)
 	metrics, err = s.Metrics(s.soon(), leader)
 	require.NoError(s, err)
-	assert.Equal(s, map[member.ID]bool{e.ID: true}, metrics.Connected)
-	s.gone(m, e)
+	is, knows := metrics.Connected[e.ID]
+	assert.True(s, knows, "who is removed is not forgotten")
+	assert.False(s, is)
 }
 
 func aRemovedLearner(s *stage) {
 	m := s.machine()
 	e := s.joined(m)
 	require.NoError(s, s.remove(e.ID))
-	s.exits(m, 0)
-	for name, err := range s.asks(at(e), e) {
+	assert.Zero(s, s.exits(m), "exit code")
+	s.shut(e)
+	for name, err := range s.asks(at(e), e).within(s.soon()) {
 		s.unreachable(err, name)
 	}
 	require.NoError(s, m.restart())
-	s.untilTrue("it ends again", func(context.Context) bool {
-		_, ended := m.exit()
-		return ended
-	})
+	s.exits(m)
 }
 
 func aPausedLearner(s *stage) {
@@ -444,17 +476,9 @@ func aPausedLearner(s *stage) {
 	leader := s.leader()
 	e := s.joined(m)
 	m.pause()
-	_, err := s.Read(s.briefly(), at(e))
-	s.unanswered(err, "read")
-	_, err = s.Status(s.briefly(), at(e))
-	s.unanswered(err, "status")
-	_, err = s.ListAt(s.briefly(), at(e))
-	s.unanswered(err, "list at")
-	_, err = s.PeerMembers(s.briefly(), at(e))
-	s.unanswered(err, "peer members")
-	_, err = s.Metrics(s.briefly(), at(e))
-	s.unanswered(err, "metrics")
-	s.unanswered(s.Nudge(s.briefly(), at(e)), "nudge")
+	for name, err := range s.asks(at(e), e).within(s.briefly()) {
+		s.unanswered(err, name)
+	}
 	s.writes()
 	s.refuses(rpctypes.ErrMemberLearnerNotReady, s.promote(e.ID), "it is behind")
 	m.resume()
@@ -490,10 +514,7 @@ func aKilledLearner(s *stage) {
 	leader := s.leader()
 	e := s.joined(m)
 	m.kill()
-	s.untilTrue("its port is shut", func(ctx context.Context) bool {
-		_, err := s.Status(ctx, at(e))
-		return err != nil && strings.Contains(err.Error(), "connection refused")
-	})
+	s.shut(e)
 	_, err := s.Read(s.soon(), at(e))
 	s.unreachable(err)
 	require.NoError(s, s.promote(e.ID), "the log was received, so etcd does not mind")
@@ -522,20 +543,19 @@ func (s *stage) isLost(t member.Target, about member.Member) {
 		return err == nil && st.Leader == 0
 	})
 	assert.Equal(s, []string{"etcdserver: no leader"}, st.Errors)
-	for name, err := range s.changes(t, about) {
+	for name, err := range s.changes(t, about).within(s.soon()) {
 		s.refuses(rpctypes.ErrNoLeader, err, name)
 	}
-	s.refuses(rpctypes.ErrNotLeader, s.MoveLeader(s.soon(), t, about.ID))
-	_, err := s.List(s.briefly(), t)
-	s.stalled(err, "list")
-	_, err = s.Read(s.briefly(), t)
-	s.unreadable(err)
-	_, err = s.ListAt(s.soon(), t)
-	assert.NoError(s, err)
-	_, err = s.PeerMembers(s.soon(), t)
-	assert.NoError(s, err)
-	_, err = s.Metrics(s.soon(), t)
-	assert.NoError(s, err)
+	for name, err := range s.asks(t, about).only("list", "list at", "status", "read", "peer members", "metrics").within(s.briefly()) {
+		switch name {
+		case "list":
+			s.stalled(err, name)
+		case "read":
+			s.unreadable(err)
+		default:
+			assert.NoError(s, err, name)
+		}
+	}
 }
 
 // unreadable is that no read came through: 3.4 says so at once, others wait.
@@ -591,7 +611,7 @@ func aSecondVoterTheOldWay(s *stage) {
 	s.refuses(rpctypes.ErrUnhealthy, err, "a learner, while one of three voters does not run")
 	s.refuses(rpctypes.ErrMemberNotEnoughStarted, s.remove(e.ID), "one of two would have started")
 	require.NoError(s, s.remove(third.ID), "one that never ran may go")
-	s.refuses(rpctypes.ErrMemberNotFound, s.remove(third.ID))
+	s.refuses(rpctypes.ErrMemberNotFound, s.remove(third.ID), "twice")
 }
 
 // onlyThen is the rule of the five seconds: a change is refused as unhealthy

@@ -45,11 +45,15 @@ type machine interface {
 
 const (
 	enough  = 20 * time.Second // for a call that is answered
-	scarce  = 2 * time.Second  // for one that is not
+	scarce  = time.Second      // for one that is not
+	each    = 2 * time.Second  // for one that is made again and again
 	patient = time.Minute      // until a state is reached
 	often   = 20 * time.Millisecond
 	healthy = 5 * time.Second // etcd's HealthInterval
 )
+
+// refusedWords are how a shut port shows: gRPC keeps only the text.
+const refusedWords = "connection refused"
 
 // stage is where a case is played.
 type stage struct {
@@ -63,7 +67,7 @@ func (s *stage) can(a version.Ability) bool { return s.says().Can(a) }
 func (s *stage) until(what string, try func(context.Context) error) {
 	s.Helper()
 	for end := time.Now().Add(patient); ; time.Sleep(often) {
-		ctx, cancel := context.WithTimeout(s.Context(), scarce)
+		ctx, cancel := context.WithTimeout(s.Context(), each)
 		err := try(ctx)
 		cancel()
 		if err == nil {
@@ -123,6 +127,14 @@ func entryOf(list []member.Member, m machine) (member.Member, bool) {
 		}
 	}
 	return member.Member{}, false
+}
+
+func byID(list []member.Member, id member.ID) (member.Member, bool) {
+	i := slices.IndexFunc(list, func(e member.Member) bool { return e.ID == id })
+	if i < 0 {
+		return member.Member{}, false
+	}
+	return list[i], true
 }
 
 // leader waits for the voter that leads; followers are the others.
@@ -292,15 +304,23 @@ func (s *stage) writes() {
 	require.NoError(s, s.put(leader, int(st.Index)/4+20))
 }
 
-// exits waits until the server has ended by itself.
-func (s *stage) exits(m machine, code int) {
+// exits waits until the server has ended by itself, and returns its exit code.
+func (s *stage) exits(m machine) (code int) {
 	s.Helper()
-	got := -1
 	s.untilTrue(m.name()+" exits", func(context.Context) (ended bool) {
-		got, ended = m.exit()
+		code, ended = m.exit()
 		return ended
 	})
-	assert.Equal(s, code, got, "exit code of %s", m.name())
+	return code
+}
+
+// shut waits until nobody listens where the member did.
+func (s *stage) shut(e member.Member) {
+	s.Helper()
+	s.untilTrue("the port is shut", func(ctx context.Context) bool {
+		_, err := s.Status(ctx, at(e))
+		return err != nil && strings.Contains(err.Error(), refusedWords)
+	})
 }
 
 // What a call came to. The words are etcd's, and compared by identity.
@@ -319,7 +339,7 @@ func (s *stage) unanswered(err error, what ...any) {
 // unreachable is that nobody listens.
 func (s *stage) unreachable(err error, what ...any) {
 	s.Helper()
-	assert.ErrorContains(s, err, "connection refused", what...)
+	assert.ErrorContains(s, err, refusedWords, what...)
 }
 
 // stalled is that there is no quorum: no answer, or the word that none is to come.

@@ -39,29 +39,39 @@ func where(raw string) string {
 	return raw
 }
 
+func whereAll(urls []string) []string {
+	var addrs []string
+	for _, u := range urls {
+		addrs = append(addrs, where(u))
+	}
+	return addrs
+}
+
 // onClientURL is the server that answers on a client URL: whom the test routed it
 // to, else who listens there, else the first that advertises it.
 func (c *Cluster) onClientURL(url string) *process {
-	if id, ok := c.routes[where(url)]; ok {
+	addr := where(url)
+	if id, ok := c.routes[addr]; ok {
 		return c.openProc(id)
 	}
-	if p := c.listening(url, func(p *process) []string { return clientURLs(p.host.urls) }); p != nil {
+	if p := c.listening(func(p *process) bool { return slices.Contains(p.host.clientAddrs, addr) }); p != nil {
 		return p
 	}
-	return c.listening(url, func(p *process) []string { return c.knob(p.id).clientURLs })
+	return c.listening(func(p *process) bool { return slices.Contains(whereAll(c.knob(p.id).clientURLs), addr) })
 }
 
 // onPeerURL is the server that answers on a peer URL.
 func (c *Cluster) onPeerURL(url string) *process {
-	if id, ok := c.routes[where(url)]; ok {
+	addr := where(url)
+	if id, ok := c.routes[addr]; ok {
 		return c.openProc(id)
 	}
-	return c.listening(url, func(p *process) []string { return p.host.urls })
+	return c.listening(func(p *process) bool { return slices.Contains(p.host.peerAddrs, addr) })
 }
 
-func (c *Cluster) listening(url string, urls func(*process) []string) *process {
+func (c *Cluster) listening(there func(*process) bool) *process {
 	for _, h := range c.hosts {
-		if h.proc.open() && slices.ContainsFunc(urls(h.proc), func(u string) bool { return where(u) == where(url) }) {
+		if h.proc.open() && there(h.proc) {
 			return h.proc
 		}
 	}

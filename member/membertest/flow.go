@@ -38,9 +38,10 @@ func (c *Cluster) flow(p *process, seconds float64) bool {
 	was, wasSnap := d.progress, p.snapState()
 	moved := false
 	if c.contact(p) {
-		moved = c.hear(p)
-		c.receive(p, seconds)
-		c.acknowledge(p)
+		if moved = c.hear(p); !p.doomed {
+			c.receive(p, seconds)
+			c.acknowledge(p)
+		}
 	}
 	if p.snap != nil {
 		c.restore(p)

@@ -13,13 +13,14 @@ import (
 // server; its peer URLs tell it from others. Its methods fit the hooks of
 // [member.Config]: Start, Stop, Exited, and the Host itself is its DataDir.
 type Host struct {
-	c       *Cluster
-	urls    []string
-	version version.Version // zero: the cluster's
-	data    *data           // nil: no WAL
-	damage  string
-	proc    *process // nil: nothing runs
-	exit    *member.ExitError
+	c                      *Cluster
+	urls                   []string
+	peerAddrs, clientAddrs []string        // where it listens
+	version                version.Version // zero: the cluster's
+	data                   *data           // nil: no WAL
+	damage                 string
+	proc                   *process // nil: nothing runs
+	exit                   *member.ExitError
 }
 
 var _ member.DataDir = (*Host)(nil)
@@ -60,7 +61,7 @@ func (c *Cluster) host(urls []string) *Host {
 			return h
 		}
 	}
-	h := &Host{c: c, urls: slices.Clone(urls)}
+	h := &Host{c: c, urls: slices.Clone(urls), peerAddrs: whereAll(urls), clientAddrs: whereAll(clientURLs(urls))}
 	c.hosts = append(c.hosts, h)
 	return h
 }

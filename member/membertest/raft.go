@@ -163,7 +163,7 @@ func (c *Cluster) candidate() *node {
 // elect makes n the leader. Entries that it has not received are gone, and what
 // the old leader knew of the others' logs is gone with it.
 func (c *Cluster) elect(n *node) {
-	keep := math.Max(c.commit, c.proc(n.ID).log())
+	keep := math.Max(c.commit, math.Floor(c.proc(n.ID).log()+tiny))
 	if c.dropUncommitted {
 		keep = c.commit
 	}

@@ -246,7 +246,7 @@ func (o *reading) health(p *process, w *wait) error {
 	}
 	err := o.pass(p, w)
 	if err != nil && !errors.Is(err, errWait) {
-		return c.unhealthy(p, "QGET ERROR:"+err.Error())
+		return c.unhealthy(p, "RANGE ERROR:"+err.Error())
 	}
 	return err
 }

@@ -198,7 +198,7 @@ func TestHealthSaysWhy(t *testing.T) {
 		"CORRUPT, 3.4":   {"3.4.45", func(c *membertest.Cluster) { c.SetAlarm(1, "CORRUPT") }, &member.Unready{Status: 503, Text: `{"health":"false"}`}, 0},
 		"NOSPACE":        {"3.6.16", func(c *membertest.Cluster) { c.SetAlarm(1, "NOSPACE") }, nil, 0},
 		"no leader":      {"3.6.16", func(c *membertest.Cluster) { c.Kill(1); time.Sleep(3 * time.Second) }, &member.Unready{Status: 503, Text: `{"health":"false","reason":"RAFT NO LEADER"}`}, 0},
-		"no contact":     {"3.6.16", func(c *membertest.Cluster) { c.CutPeer(2) }, &member.Unready{Status: 503, Text: `{"health":"false","reason":"QGET ERROR:context deadline exceeded"}`}, 7 * time.Second},
+		"no contact":     {"3.6.16", func(c *membertest.Cluster) { c.CutPeer(2) }, &member.Unready{Status: 503, Text: `{"health":"false","reason":"RANGE ERROR:context deadline exceeded"}`}, 7 * time.Second},
 		"no contact 3.4": {"3.4.45", func(c *membertest.Cluster) { c.CutPeer(2) }, &member.Unready{Status: 503, Text: `{"health":"false"}`}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

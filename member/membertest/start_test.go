@@ -96,7 +96,7 @@ func TestAStartThatAPausedPeerHoldsUp(t *testing.T) {
 					return
 				}
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
-				time.Sleep(time.Millisecond)
+				time.Sleep(20 * time.Millisecond)
 			}
 		}), float64(100*time.Millisecond))
 	})

@@ -1,0 +1,72 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/member"
+)
+
+// The request arrives, is done, and its answer never comes back.
+func TestALostAnswerIsFoundOutByLooking(t *testing.T) {
+	for name, when := range map[string]member.Kind{
+		"of the first list's successors": member.Found, // every read from then on
+		"of the add":                     member.Adding,
+		"of the reads after the add":     member.Added,
+		"of the promotion":               member.Promoting,
+		"of the last look":               member.GotVote,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
+			voter := c.Servers()[0]
+			link := etcdtest.NewLink(t, strings.TrimPrefix(voter.ClientURL, "http://"))
+			through := "http://" + link.Addr()
+			cli := dial(t, clientv3.Config{Endpoints: []string{through}})
+			s := c.NewServer("second")
+			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, member.NewClient(cli, member.ClientConfig{}), s,
+				onEvent(when, func(member.Event) {
+					link.SwallowResponses()
+					time.AfterFunc(3*time.Second, link.Heal)
+				}),
+				func(cfg *member.Config) {
+					cfg.WriteTimeout, cfg.EndpointTimeout = time.Second, 500*time.Millisecond
+					cfg.Endpoints = func(m member.Member) []string {
+						if m.ID == member.ID(memberOf(t, c, voter).ID) {
+							return []string{through}
+						}
+						return m.ClientURLs
+					}
+				})
+			require.NoError(t, err)
+			assert.Equal(t, 2, r.Voters)
+			voters, learners := roles(t, c)
+			assert.Equal(t, 2, voters)
+			assert.Zero(t, learners)
+			takesWrites(t, c)
+		})
+	}
+}
+
+func TestALostAnswerOfARemoveIsFoundOutByLooking(t *testing.T) {
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
+	voter, s := c.Servers()[0], c.NewServer("second")
+	link := etcdtest.NewLink(t, strings.TrimPrefix(voter.ClientURL, "http://"))
+	through := "http://" + link.Addr()
+	cli := dial(t, clientv3.Config{Endpoints: []string{through}})
+	id := member.ID(c.AddLearner(s))
+	cfg := member.Config{WriteTimeout: time.Second, EndpointTimeout: 500 * time.Millisecond, Observe: logEvents(t),
+		Endpoints: func(member.Member) []string { return []string{through} }}
+	onEvent(member.Removing, func(member.Event) {
+		link.SwallowResponses()
+		time.AfterFunc(3*time.Second, link.Heal)
+	})(&cfg)
+	require.NoError(t, member.Remove(within(t, time.Minute), member.NewClient(cli, member.ClientConfig{}), id, cfg))
+	assert.Nil(t, memberOf(t, c, s))
+}
