@@ -50,6 +50,7 @@ func init() {
 		"client-urls":  func(s *script, a []string) { s.cluster.SetClientURLs(s.id(a, 0), a[1:]...) },              // <id> [url]...
 		"own":          func(s *script, a []string) { s.cluster.OwnEndpoints(a...) },                               // <url>...: the caller's endpoints
 		"route":        func(s *script, a []string) { s.cluster.Route(a[0], s.id(a, 1)) },                          // <url> <id>
+		"usurp":        func(s *script, a []string) { s.usurped[s.id(a, 0)] = true },                               // <id>: another cluster's server answers in its place
 		"raw":          func(s *script, a []string) { s.cluster.AddRaw(s.entry(a)) },                               // [id=] [name=] peer=<url>,… [client=<url>,…] [learner]
 		"operator":     (*script).operator,                                                                         // promotes|removes <id>, or updates <id> <url>
 		"diverge":      (*script).diverge,                                                                          // <id> [without <id>]
@@ -89,6 +90,7 @@ func init() {
 // knobs are those of a join: of member.Config, and of the process itself.
 var knobs = map[string]func(*process, string){
 	"within":           func(p *process, v string) { p.within = p.s.duration(v) },
+	"empties":          func(p *process, _ string) { p.empties = true },
 	"no-start":         func(p *process, _ string) { p.config.Start = nil },
 	"no-stop":          func(p *process, _ string) { p.config.Stop = nil },
 	"data":             func(p *process, v string) { p.config.DataDir = shown{p.s.cluster.Host(p.url), member.DataKind(v)} },
@@ -122,7 +124,9 @@ type shown struct {
 	kind member.DataKind
 }
 
-func (d shown) Inspect(context.Context) (member.DataInfo, error) { return member.DataInfo{Kind: d.kind}, nil }
+func (d shown) Inspect(context.Context) (member.DataInfo, error) {
+	return member.DataInfo{Kind: d.kind}, nil
+}
 
 func refusing(why string) func(context.Context, member.Member) error {
 	return func(context.Context, member.Member) error { return errors.New(strings.ReplaceAll(why, "-", " ")) }
@@ -165,6 +169,14 @@ var reasons = map[string]error{
 	"ErrCorrupt": member.ErrCorrupt, "ErrWrongCluster": member.ErrWrongCluster, "ErrGone": member.ErrGone,
 	"ErrRoleDisagrees": member.ErrRoleDisagrees,
 	"context.Canceled": context.Canceled, "context.DeadlineExceeded": context.DeadlineExceeded,
+}
+
+// clusterAt is the cluster whose server answers at a member's URLs.
+func (s *script) clusterAt(id member.ID) member.ID {
+	if s.usurped[id] {
+		return 0xbad
+	}
+	return membertest.ClusterID
 }
 
 func (s *script) id(a []string, i int) member.ID {
@@ -341,14 +353,18 @@ func (s *script) steps(a []string) {
 	a = slices.DeleteFunc(slices.Clone(a), func(arg string) bool { return arg == "memory=lost" })
 	var memory member.Memory
 	var last string
-	for range 1000 {
+	for range 5000 {
 		p := s.begin(a)
 		p.config.Observe = nil
 		r, err := p.joiner(false).Step(p.ctx, p.url, memory)
 		p.cancel()
 		s.writes()
 		if did := topicOf(member.Event{Kind: member.Kind(r.Did), Text: r.Text}); did != last && err == nil {
-			s.tell("did %s: %s", r.Did, cmp.Or(r.Text, r.Member.String()))
+			about := r.Member.String()
+			if r.Member.ID == 0 {
+				about = "our entry"
+			}
+			s.tell("did %s: %s", r.Did, cmp.Or(r.Text, about))
 			last = did
 		}
 		if err != nil || r.Did == member.DoDone {
@@ -406,10 +422,11 @@ func (s *script) together(a []string) {
 	var mu sync.Mutex
 	var ends []string
 	isKnob := func(arg string) bool { return !strings.Contains(arg, "@") }
-	for _, who := range slices.DeleteFunc(slices.Clone(a), isKnob) {
+	for i, who := range slices.DeleteFunc(slices.Clone(a), isKnob) {
 		name, url, _ := strings.Cut(who, "@")
 		p := s.begin(append([]string{name, url}, slices.DeleteFunc(slices.Clone(a), func(arg string) bool { return !isKnob(arg) })...))
 		p.config.Observe = nil
+		p.far = time.Duration(i) * 541 * time.Nanosecond
 		wg.Go(func() {
 			_, err := p.joiner(false).Join(p.ctx, url)
 			p.cancel()

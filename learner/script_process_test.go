@@ -26,6 +26,8 @@ type process struct {
 	cancel    context.CancelFunc
 	dead      atomic.Bool
 	within    time.Duration
+	empties   bool                 // its directory before it starts another member there
+	far       time.Duration        // from the cluster
 	initial   map[member.ID]string // what each member was started with
 	did       map[membertest.Op]int
 	heard     map[member.Kind]int
@@ -52,7 +54,7 @@ func (s *script) begin(args []string) *process {
 }
 
 func (p *process) client() member.Client {
-	return wire{p.s.cluster, &p.dead, func(op membertest.Op, err error) { _ = p.done(op, err) }}
+	return wire{p.s.cluster, p.far, &p.dead, p.s.clusterAt, func(op membertest.Op, err error) { _ = p.done(op, err) }}
 }
 
 // done counts what has had an effect.
@@ -66,6 +68,10 @@ func (p *process) done(op membertest.Op, err error) error {
 func (p *process) start(h *membertest.Host) func(context.Context, member.StartSpec) error {
 	return func(ctx context.Context, spec member.StartSpec) error {
 		p.initial[spec.MemberID] = spec.InitialCluster
+		if p.empties && p.s.startedAs[p.url] != spec.MemberID {
+			h.Wipe()
+		}
+		p.s.startedAs[p.url] = spec.MemberID
 		return p.done(membertest.OpStart, h.Start(ctx, spec))
 	}
 }
@@ -151,6 +157,10 @@ func particulars(err error) string {
 		}
 	}
 	slices.Sort(names)
+	var input *member.InputError
+	if errors.As(err, &input) {
+		names = append(names, "InputError")
+	}
 	var join *member.JoinError
 	if !errors.As(err, &join) {
 		return fmt.Sprintf("%T", err)

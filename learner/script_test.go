@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 func play(t *testing.T, story string) (out string, wrong []string) {
 	seed(1)
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{t: t, began: time.Now(), then: map[string][]string{}}
+		s := &script{t: t, began: time.Now(), then: map[string][]string{}, usurped: map[member.ID]bool{}, startedAs: map[string]member.ID{}}
 		for line := range strings.Lines(story) {
 			s.do(strings.TrimSpace(line))
 		}
@@ -71,16 +71,18 @@ func seed(n int64) {
 
 // script is a story while it is told.
 type script struct {
-	t       *testing.T
-	out     strings.Builder
-	wrong   []string // what holds for every story, and did not in this one
-	began   time.Time
-	cluster *membertest.Cluster
-	process *process            // that runs now
-	then    map[string][]string // by kind of event: what is to happen when it comes
-	calls   int                 // of the cluster, so many were told
-	topics  map[member.Kind]string
-	held    []member.Event // the last of those on a topic that was told already
+	t         *testing.T
+	out       strings.Builder
+	wrong     []string // what holds for every story, and did not in this one
+	began     time.Time
+	cluster   *membertest.Cluster
+	process   *process             // that runs now
+	then      map[string][]string  // by kind of event: what is to happen when it comes
+	startedAs map[string]member.ID // by peer URL
+	usurped   map[member.ID]bool   // the members in whose place another cluster's server answers
+	calls     int                  // of the cluster, so many were told
+	topics    map[member.Kind]string
+	held      []member.Event // the last of those on a topic that was told already
 }
 
 // do is one line of a story.

@@ -12,12 +12,14 @@ import (
 )
 
 // wire is the way from one process to the cluster. Each call takes a time of its
-// own, by what it is and whom it goes to, so that no two things ever happen at the
-// same virtual moment and a run can be repeated to the letter. A process that was
-// killed reaches nobody any more, in its undo neither.
+// own, by who makes it, what it is and whom it goes to, so that no two things ever
+// happen at the same virtual moment and a run can be repeated to the letter. A
+// process that was killed reaches nobody any more, in its undo neither.
 type wire struct {
 	*membertest.Cluster
+	far   time.Duration // what each call of this process takes longer
 	dead  *atomic.Bool
+	other func(member.ID) member.ID  // the cluster whose server answers at a member's URLs
 	wrote func(membertest.Op, error) // hears of every write
 }
 
@@ -34,14 +36,21 @@ func latency(op membertest.Op, at member.ID) time.Duration {
 }
 
 func over[T any](ctx context.Context, w wire, op membertest.Op, at member.ID, call func() (T, error)) (v T, err error) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(latency(op, at)):
-	}
+	w.travel(ctx, op, at)
 	if w.dead.Load() {
 		return v, errKilled
 	}
-	return call()
+	v, err = call()
+	w.travel(ctx, op, at)
+	return v, err
+}
+
+// travel is the way there, or back.
+func (w wire) travel(ctx context.Context, op membertest.Op, at member.ID) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(w.far + latency(op, at)):
+	}
 }
 
 // write is over for a call that changes something.
@@ -52,7 +61,11 @@ func (w wire) write(ctx context.Context, op membertest.Op, at member.ID, call fu
 }
 
 func (w wire) List(ctx context.Context, from ...member.Target) (member.List, error) {
-	return over(ctx, w, membertest.OpList, 0, func() (member.List, error) { return w.Cluster.List(ctx, from...) })
+	l, err := over(ctx, w, membertest.OpList, 0, func() (member.List, error) { return w.Cluster.List(ctx, from...) })
+	if err == nil {
+		l.ClusterID = w.other(l.By)
+	}
+	return l, err
 }
 
 func (w wire) ListAt(ctx context.Context, at member.Target) (member.List, error) {
@@ -60,11 +73,19 @@ func (w wire) ListAt(ctx context.Context, at member.Target) (member.List, error)
 }
 
 func (w wire) Status(ctx context.Context, at member.Target) (member.Status, error) {
-	return over(ctx, w, membertest.OpStatus, at.ID, func() (member.Status, error) { return w.Cluster.Status(ctx, at) })
+	st, err := over(ctx, w, membertest.OpStatus, at.ID, func() (member.Status, error) { return w.Cluster.Status(ctx, at) })
+	if err == nil {
+		st.ClusterID = w.other(at.ID)
+	}
+	return st, err
 }
 
 func (w wire) Read(ctx context.Context, through member.Target) (member.ReadAnswer, error) {
-	return over(ctx, w, membertest.OpRead, through.ID, func() (member.ReadAnswer, error) { return w.Cluster.Read(ctx, through) })
+	r, err := over(ctx, w, membertest.OpRead, through.ID, func() (member.ReadAnswer, error) { return w.Cluster.Read(ctx, through) })
+	if err == nil {
+		r.ClusterID = w.other(through.ID)
+	}
+	return r, err
 }
 
 func (w wire) PeerMembers(ctx context.Context, at member.Target) (member.List, error) {

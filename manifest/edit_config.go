@@ -186,7 +186,7 @@ func (e *fileEdit) valueBefore(parent *yaml.Node, name string) *yaml.Node {
 	bestName := ""
 	for i := 0; i+1 < len(parent.Content); i += 2 {
 		key, value := parent.Content[i], parent.Content[i+1]
-		if e.taken[value] || e.nodeEnd(value) < 0 {
+		if e.losing(value) || e.nodeEnd(value) < 0 {
 			continue
 		}
 		last = value
@@ -200,6 +200,12 @@ func (e *fileEdit) valueBefore(parent *yaml.Node, name string) *yaml.Node {
 	return best
 }
 
+// losing reports whether a value, or something in it, is taken out: then its end
+// is no place to stand behind.
+func (e *fileEdit) losing(value *yaml.Node) bool {
+	return e.taken[value] || slices.ContainsFunc(value.Content, e.losing)
+}
+
 // keyText is a key and its value on one line.
 func keyText(name string, k valueKind, value string, inFlow bool) string {
 	if k == list {
@@ -210,8 +216,8 @@ func keyText(name string, k valueKind, value string, inFlow bool) string {
 		return name + ": [" + strings.Join(words, ", ") + "]"
 	}
 	text, isString := scalarText(k, value)
-	if isString && !plainSafe(text, inFlow) {
-		text = doubleQuoted(text)
+	if isString && (inFlow || !plainSafe(text, false)) {
+		text = doubleQuoted(text) // within brackets always: the file may be JSON
 	}
 	if inFlow {
 		name = doubleQuoted(name)

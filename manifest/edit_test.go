@@ -18,7 +18,7 @@ import (
 // lines were strewn: every line but those of the settings stays, in order.
 func TestEditTouchesNothingElse(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	for range 300 {
+	for range 150 {
 		v := version.MustParse(everyVersion[rnd.IntN(len(everyVersion))])
 		s, err := randomSpec(rnd, v).For(randomStart(rnd))
 		require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestEditRefusesBadValues(t *testing.T) {
 // rendered for the other, as far as both have the settings.
 func TestMigrateRendered(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	for range 300 {
+	for range 150 {
 		from := version.MustParse(everyVersion[rnd.IntN(len(everyVersion))])
 		to := version.MustParse(everyVersion[rnd.IntN(len(everyVersion))])
 		s := randomSpec(rnd, from)

@@ -279,11 +279,13 @@ var choices = map[string][]choice{
 		is("write-only-skip-check", "3.5.35+, 3.6.16+, 3.7+")), // the patches it was seen in
 }
 
+var always = version.MustRange(ever)
+
 // chosen is the choice that a value is; ok says whether there is one, or the
 // setting takes any.
 func chosen(name, value string) (c choice, ok bool) {
 	if choices[name] == nil {
-		return is(value, ever), true
+		return choice{value, always}, true
 	}
 	for _, c := range choices[name] {
 		if c.value == value {

@@ -68,8 +68,9 @@ type Spec struct {
 	// "A=true,B=false".
 	Unknown map[string]string
 
-	// Bare leaves all of [Defaults] out, except the URLs and the data directory:
-	// only what is said here is rendered. Readers set it.
+	// Bare leaves out what nobody said: [Defaults], and all that is derived
+	// otherwise (URLs, data directory, client-cert-auth). Only the state
+	// "existing" is always there. Readers set it.
 	Bare bool
 	// Without names the [Defaults] that are left out.
 	Without []string

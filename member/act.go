@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +148,7 @@ func writeTo(s Snapshot) (Target, string) {
 // explained adds to a server's refusal of an add what the forecast knows.
 func (r *run) explained(c Case, err error) error {
 	f := Foresee(c.Snapshot, ToAddLearner, Member{})
-	if f.Refused != "" {
+	if r.adding && f.Refused != "" {
 		return fmt.Errorf("%w (%s)", err, f.Refused)
 	}
 	return err
@@ -166,6 +168,9 @@ func (r *run) add(ctx context.Context, c Case, learner bool) (verdict, error) {
 		return verdict{pause: backoff.NewConstantBackOff(wait)}, nil
 	}
 	r.warn(c)
+	if !learner {
+		r.noMargin(m, Foresee(c.Snapshot, ToAddVoter, m))
+	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Adding, Member: &m})
 	r.adding = true
@@ -187,8 +192,12 @@ func (r *run) warn(c Case) {
 	}
 	own, _ := peerURLsOf(r.urls)
 	notes, _ := peerurl.Check(own, c.Snapshot.peerURLs(0)) // what it refuses was refused before
-	if len(notes) > 0 {                                    // as many as there are members, on a host of its own none
-		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s, and %d more of that kind", notes[0], len(notes)-1)})
+	if len(notes) > 0 {
+		text := notes[0].String()
+		if more := len(notes) - 1; more > 0 {
+			text += fmt.Sprintf(", and so with %d more", more)
+		}
+		r.emit(Event{Kind: Warned, Text: text})
 	}
 	for _, s := range c.Snapshot.Versions().Silent {
 		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s did not tell its version", s)})
@@ -291,8 +300,8 @@ func (r *run) unaware(ctx context.Context, c Case, m Member) error {
 	if err != nil {
 		return reason(ErrNoQuorum, "not every voter can be asked whether it lists us: %v", err)
 	}
-	for id, l := range lists {
-		if _, ok := find(l, m.ID); !ok {
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
+		if _, ok := find(lists[id], m.ID); !ok {
 			return reason(ErrNoQuorum, "voter %s does not list us yet", id)
 		}
 	}
@@ -313,16 +322,20 @@ func (r *run) promote(ctx context.Context, c Case, m Member) (verdict, error) {
 	if err := permitted(ctx, r.config.MayPromote, m); err != nil {
 		return verdict{}, err
 	}
-	f := Foresee(c.Snapshot, ToPromote, m)
-	if !f.Safe() || f.MarginAfter == 0 {
-		r.emit(Event{Kind: NoMargin, Member: &m, Text: f.String()})
-	}
+	r.noMargin(m, Foresee(c.Snapshot, ToPromote, m))
 	r.reached(StepPromote)
 	r.asked = true
 	r.emit(Event{Kind: Promoting, Member: &m})
 	return r.write(ctx, c, func(ctx context.Context, via Target) error {
 		return r.client.Promote(ctx, via, m.ID)
 	})
+}
+
+// noMargin tells of a vote after which no voter may fail.
+func (r *run) noMargin(m Member, f Forecast) {
+	if !f.Safe() || f.MarginAfter == 0 {
+		r.emit(Event{Kind: NoMargin, Member: &m, Text: f.String()})
+	}
 }
 
 // joined fills in the result.

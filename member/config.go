@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/version"
@@ -167,8 +166,10 @@ func (c Config) check() error {
 	case !oneOf(c.ReturnAt, Serving, Promoted):
 		return badInput("Config.ReturnAt", string(c.ReturnAt), "is none of the moments")
 	}
-	if err := version.CheckAccepted(c.AcceptHazards); err != nil {
-		return badInput("Config.AcceptHazards", strings.Join(c.AcceptHazards, ","), err.Error())
+	for _, name := range c.AcceptHazards {
+		if version.CheckAccepted([]string{name}) != nil {
+			return badInput("Config.AcceptHazards", name, "is the name of no hazard")
+		}
 	}
 	return checkMetricsURL(c.MetricsURL)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -74,7 +75,14 @@ func (c *conns) connect(ep string, l *link) {
 // drop forgets a connection that cannot be had. One that is still connecting
 // stays, whatever ended the call: others may wait for it, and to close it would
 // fail them too.
-func (c *conns) drop(ep string, conn *grpc.ClientConn) {
+func (c *conns) drop(ctx context.Context, ep string, conn *grpc.ClientConn) {
+	if conn.GetState() == connectivity.Connecting {
+		// gRPC fails the calls first and changes the state after: without this
+		// moment the next call would get this one's error once more.
+		moment, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		conn.WaitForStateChange(moment, connectivity.Connecting)
+		cancel()
+	}
 	if state := conn.GetState(); state != connectivity.TransientFailure && state != connectivity.Shutdown {
 		return
 	}
@@ -124,7 +132,7 @@ func (e *EtcdClient) call(ctx context.Context, ep string, do func(context.Contex
 	conn, err := e.conns.get(ctx, ep)
 	if err == nil {
 		if err = do(ctx, conn); err != nil {
-			e.conns.drop(ep, conn)
+			e.conns.drop(ctx, ep, conn)
 		}
 	}
 	return normalise(ctx, err)

@@ -15,7 +15,7 @@ import (
 // wants, and the little that only this call can know.
 type Case struct {
 	Snapshot Snapshot
-	Name     string
+	Name     string   // empty: any, for a member that is known by its ID
 	PeerURLs []string // ours, as the caller spells them
 	Data     DataInfo // what our data directory holds
 	Config   Config   // its policies and thresholds; no hook is called
@@ -141,7 +141,7 @@ func identify(c Case) (ours Seen, found bool, refused error) {
 
 // conflicts refuses a name or an address that somebody else has.
 func conflicts(c Case, ours Seen) error {
-	if ours.Started() && ours.Name != c.Name && (c.Data.Kind != DataMember || c.Data.MemberID != ours.ID) {
+	if c.Name != "" && ours.Started() && ours.Name != c.Name && (c.Data.Kind != DataMember || c.Data.MemberID != ours.ID) {
 		return reason(ErrOtherName, "%s is not %q", ours.Member, c.Name)
 	}
 	own, err := peerURLsOf(c.PeerURLs)
@@ -217,7 +217,7 @@ func absent(c Case, s Strategy) Act {
 		// To add again what somebody removed on purpose would undo an operator.
 		// One list alone is no proof: even a linearizable one can be stale when
 		// leadership changes (etcd #20418).
-		gone := reason(ErrGone, "member %s was started and is not in the list any more", c.Started)
+		gone := reason(ErrGone, "member %s is not in the list any more", c.Started)
 		if c.Missing < time.Second {
 			return WaitFor(Member{}, gone)
 		}
@@ -390,7 +390,7 @@ func preflight(c Case) error {
 		return err
 	}
 	if c.Survey != nil && c.Survey.Downgrading {
-		return reason(ErrDowngrading, "a server of the same version would not be let in (E§4.5)")
+		return reason(ErrDowngrading, "a server of the same version would not be let in")
 	}
 	servers := c.Snapshot.serverVersions()
 	if err := version.Skew(c.Config.ServerVersion, servers); err != nil {

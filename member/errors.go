@@ -69,8 +69,11 @@ func (e *JoinError) Error() string {
 	if e.Hint != "" {
 		fmt.Fprintf(&b, " (%s)", e.Hint)
 	}
-	return b.String()
+	return oneLine(b.String())
 }
+
+// oneLine joins the lines of what several servers said.
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
 
 // Unwrap yields the reason and the last error beside it.
 func (e *JoinError) Unwrap() []error {
@@ -122,6 +125,7 @@ var hints = []struct {
 	{ErrHazard, "upgrade as the hazard says, or name it in Config.AcceptHazards"},
 	{ErrNameTaken, "choose another name, remove the old member, or set Config.SameName to ReplaceIfDead"},
 	{ErrOtherName, "use that name, or remove the member first"},
+	{ErrBadURL, "check the address that was given, and the server's version"},
 	{ErrURLTaken, "check the address that was given"},
 	{ErrVoter, "remove it by Remove if that is meant"},
 	{ErrOtherWay, "join with the strategy named, or remove the entry first"},

@@ -28,6 +28,7 @@ func refusedInput(t *testing.T, err error, field, rule string) {
 	assert.Contains(t, input.Rule, rule)
 	assert.Contains(t, err.Error(), field)
 	assert.Contains(t, err.Error(), rule)
+	assert.Equal(t, 1, strings.Count(err.Error(), field+" "), "said twice: %v", err)
 }
 
 // Every constructor refuses every wrong argument, before any call.
@@ -55,8 +56,8 @@ func TestBadArguments(t *testing.T) {
 		"unknown SameName":              {"a", member.Config{SameName: "replace"}, "Config.SameName", "none of the policies"},
 		"unknown Slot":                  {"a", member.Config{Slot: "evict"}, "Config.Slot", "none of the policies"},
 		"unknown ReturnAt":              {"a", member.Config{ReturnAt: "serving"}, "Config.ReturnAt", "none of the moments"},
-		"a hazard that does not exist":  {"a", member.Config{AcceptHazards: []string{"inconsistent-index", "unsaved-member"}}, "Config.AcceptHazards", `"unsaved-member": no hazard has this name`},
-		"an empty hazard":               {"a", member.Config{AcceptHazards: []string{""}}, "Config.AcceptHazards", "no hazard has this name"},
+		"a hazard that does not exist":  {"a", member.Config{AcceptHazards: []string{"inconsistent-index", "unsaved-member"}}, "Config.AcceptHazards", "is the name of no hazard"},
+		"an empty hazard":               {"a", member.Config{AcceptHazards: []string{""}}, "Config.AcceptHazards", "is the name of no hazard"},
 		"MetricsURL without a scheme":   {"a", member.Config{MetricsURL: "10.0.0.9:2381"}, "Config.MetricsURL", "must be an http or https URL"},
 		"MetricsURL of another scheme":  {"a", member.Config{MetricsURL: "unix://m"}, "Config.MetricsURL", "must be an http or https URL"},
 		"MetricsURL without a host":     {"a", member.Config{MetricsURL: "http://"}, "Config.MetricsURL", "must be an http or https URL"},

@@ -54,8 +54,8 @@ func New(client Client, name string, config Config, strategy Strategy) (*Engine,
 	if strategy == nil {
 		return nil, badInput("strategy", "nil", "must not be nil")
 	}
-	if err := initialcluster.CheckName(name); err != nil {
-		return nil, &InputError{Field: "name", Value: name, Rule: err.Error()}
+	if broken := (*initialcluster.Error)(nil); errors.As(initialcluster.CheckName(name), &broken) {
+		return nil, badInput("name", name, broken.Rule)
 	}
 	if err := config.check(); err != nil {
 		return nil, err
@@ -102,7 +102,6 @@ func (e *Engine) Join(ctx context.Context, peerURL string) (Result, error) {
 // gives it its vote by the strategy's rules. It starts and undoes nothing.
 // After an error the learner is as it was, or the error's step says otherwise.
 func Finish(ctx context.Context, client Client, id ID, config Config, strategy Strategy) (Result, error) {
-	config.Stop = nil
 	r, err := runByID(ctx, client, id, config)
 	if err != nil {
 		return Result{}, err

@@ -189,14 +189,14 @@ func (l *looker) vital(ctx context.Context, t Target, cluster ID) (vital, error)
 }
 
 // ask waits for as long as the port is silent, unless the Alive hook could tell
-// more: then it gets its turn after one EndpointTimeout.
+// more: then that gets its turn within the EndpointTimeout that a look waits for.
 func (l *looker) ask(ctx context.Context, t Target) (Status, error) {
 	if len(t.Endpoints) == 0 {
 		return Status{}, reason(ErrUnreachable, "it has published no client URL")
 	}
 	if l.config.Alive != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.config.EndpointTimeout)
+		ctx, cancel = context.WithTimeout(ctx, l.config.EndpointTimeout/2)
 		defer cancel()
 	}
 	return l.client.Status(ctx, t)
@@ -215,7 +215,7 @@ func (l *looker) await(ctx context.Context, list List, fresh bool) {
 	}
 	if fresh {
 		for _, m := range list.Members {
-			if done := pending[m.ID]; done != nil && !m.Learner && !l.silent(m) {
+			if done := pending[m.ID]; done != nil && !m.Learner && !l.silent(m) && !l.hung(m.ID) {
 				wait(bounded, done)
 			}
 		}
@@ -224,6 +224,13 @@ func (l *looker) await(ctx context.Context, list List, fresh bool) {
 	if done := pending[l.last.Leader]; done != nil {
 		wait(bounded, done)
 	}
+}
+
+// hung reports whether a member has had an EndpointTimeout for the request that is
+// under way: it has been waited for, and is not again.
+func (l *looker) hung(id ID) bool {
+	asked := l.probes[id].status.heard().asked
+	return !asked.IsZero() && time.Since(asked) >= l.config.EndpointTimeout
 }
 
 // silent reports whether m is our own member and its port was silent so far: it

@@ -1,9 +1,12 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -14,8 +17,9 @@ func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
 		return r.blind(ctx, err)
 	}
 	act := r.decide(c)
-	if act.Writes() && !c.Snapshot.Fresh {
-		// No write is decided on facts that may be a pass old.
+	if (act.Writes() || act.Do == DoRefuse) && !c.Snapshot.Fresh {
+		// Nothing that cannot be taken back is decided on facts that may be a
+		// pass old: no write, and no end.
 		if c, err = r.see(ctx, true); err != nil {
 			return r.blind(ctx, err)
 		}
@@ -72,7 +76,7 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 	if !found {
 		if !s.NoQuorum {
 			c.Missing = r.missing()
-			c.Started = r.started
+			c.Started = cmp.Or(r.started, r.ours)
 		}
 		return c, r.stopRemoved(ctx)
 	}
@@ -153,7 +157,7 @@ func (r *run) departed(s Snapshot) {
 // forget drops what was known of an entry that this call removed. Its server, if
 // there is one, is to be stopped before another is started in its place.
 func (r *run) forget() {
-	r.stopping = r.config.Stop != nil
+	r.stopping = r.config.Stop != nil && !r.undoing
 	r.watch.stop()
 	r.watch, r.started, r.ours = nil, 0, 0
 }
@@ -187,8 +191,8 @@ func (r *run) serves(ctx context.Context, ours Seen) bool {
 
 func (r *run) agreed(ctx context.Context, ours Seen) error {
 	lists, err := r.ownLists(ctx, r.looker.last, ours.ID)
-	for id, l := range lists {
-		if m, ok := find(l, ours.ID); !ok || m.Learner {
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
+		if m, ok := find(lists[id], ours.ID); !ok || m.Learner {
 			err = errors.Join(err, reason(ErrDiverged, "voter %s does not list %s as a voter", id, ours.ID))
 		}
 	}

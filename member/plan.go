@@ -44,7 +44,10 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 	defer r.close()
 	c, err := r.see(ctx, true)
 	if err != nil {
-		return Plan{}, r.joinError(err)
+		if _, final := r.blind(ctx, err); final != nil {
+			return Plan{}, r.joinError(final)
+		}
+		return Plan{}, r.joinError(r.waiting) // where a join would wait
 	}
 	act := r.decide(c)
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,
@@ -98,10 +101,10 @@ func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 	r.step = StepStart
 	did, _, err := r.undoEntry(ctx)
 	if err != nil {
-		return r.joinError(err)
+		return r.failed(r.joinError(err))
 	}
 	if ours, found := r.looker.last.ByURLs(r.urls); found {
-		return r.joinError(reason(ErrVoter, "%s (%s)", ours.Member, did))
+		return r.failed(r.joinError(reason(ErrVoter, "%s (%s)", ours.Member, did)))
 	}
 	return nil
 }

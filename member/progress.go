@@ -33,6 +33,7 @@ type Progress struct {
 	DBSize      int64         `json:"dbSize,omitempty"`
 	LeaderDB    int64         `json:"leaderDBSize,omitempty"` // bytes
 	Receiving   bool          `json:"receiving,omitempty"`    // a snapshot is on its way
+	Received    uint64        `json:"received,omitempty"`     // bytes from its peers, heartbeats too
 	Rate        float64       `json:"rate,omitempty"`         // entries per second, over the wait so far
 	Elapsed     time.Duration `json:"elapsed"`                // since its start
 	Still       time.Duration `json:"still"`                  // since anything moved
@@ -69,6 +70,9 @@ func (p Progress) String() string {
 	}
 	if p.Receiving {
 		text += ", a snapshot is on its way"
+	}
+	if p.Receiving && p.Received > 0 {
+		text += fmt.Sprintf(" (%d bytes received, the leader's database has %d)", p.Received, p.LeaderDB)
 	}
 	if !p.ReadAt.IsZero() {
 		text += fmt.Sprintf(", last read through it answered %s ago", time.Since(p.ReadAt).Round(time.Millisecond))
@@ -153,6 +157,7 @@ func (t *tracker) read(e evidence) Progress {
 	if e.metrics.live(e.patience) {
 		m := e.metrics.value
 		p.Index, p.Receiving, p.readable = max(p.Index, m.Applied), m.Receiving, true
+		p.Received = m.Received
 	}
 	p.Phase = t.phase(e, p)
 	return p

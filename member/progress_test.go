@@ -95,9 +95,9 @@ func TestTheStallClock(t *testing.T) {
 		"snapshots come, and fail each time": {func(m int) sight {
 			return sight{index: 1e6, metrics: true, receiving: true, received: uint64(m), failed: uint64(m) - 1}
 		}, 7 * time.Minute, true},
-		"its db shrinks":                        {func(m int) sight { return sight{status: true, index: 9, applied: 1, size: 100 - int64(m)} }, 9 * time.Minute, true},
-		"a crash loop":                          {func(m int) sight { return sight{status: m%2 == 1, named: true, index: 100, applied: 50, size: 1000} }, 9 * time.Minute, true},
-		"a crash loop, by its metrics":          {func(m int) sight { return sight{metrics: m%2 == 1, index: 100, applied: 50, received: 1000} }, 9 * time.Minute, true},
+		"its db shrinks":               {func(m int) sight { return sight{status: true, index: 9, applied: 1, size: 100 - int64(m)} }, 9 * time.Minute, true},
+		"a crash loop":                 {func(m int) sight { return sight{status: m%2 == 1, named: true, index: 100, applied: 50, size: 1000} }, 9 * time.Minute, true},
+		"a crash loop, by its metrics": {func(m int) sight { return sight{metrics: m%2 == 1, index: 100, applied: 50, received: 1000} }, 9 * time.Minute, true},
 		"a crash loop that gets less far": {func(m int) sight {
 			return sight{status: m%2 == 1, index: 100, applied: 50 - uint64(m), size: 1000 - int64(m)}
 		}, 9 * time.Minute, true},

@@ -20,7 +20,7 @@ func Remove(ctx context.Context, client Client, id ID, config Config) error {
 	r.decide = func(c Case) Act { return removal(c, id) }
 	r.finish = func(Case, Act) {}
 	if err := r.loop(ctx); err != nil {
-		return r.joinError(err)
+		return r.failed(r.joinError(err))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func successor(s Snapshot) (best Seen, found bool) {
 // runByID is a run about a member that is known by its ID. It is nil without an
 // error where there is no such member.
 func runByID(ctx context.Context, client Client, id ID, config Config) (*run, error) {
-	config.Start, config.DataDir, config.OnFailure = nil, nil, Keep
+	config.Start, config.Stop, config.DataDir, config.OnFailure = nil, nil, nil, Keep
 	if id == 0 {
 		return nil, badInput("id", "0", "must not be 0")
 	}
@@ -106,7 +106,7 @@ func (e *Engine) lookUp(ctx context.Context, id ID) (m Member, found bool, err e
 		m, found = seen.Member, ok
 		return Act{Do: DoDone}
 	}
-	r.finish = func(Case, Act) {}
+	r.finish, r.greeted = func(Case, Act) {}, true
 	if err := r.loop(ctx); err != nil {
 		return Member{}, false, r.joinError(err)
 	}

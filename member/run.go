@@ -34,6 +34,7 @@ type run struct {
 	greeted   bool      // the first look was reported
 	allowed   bool      // the caller may change the membership
 	stopping  bool      // the server of a removed entry is to be stopped
+	undoing   bool      // a failed join is undone; that has a stop of its own
 	diverged  time.Time // since when the voters' lists differ; zero: they agree
 	stepping  bool      // this is a Step, not a Join
 	removing  ID        // whom this call removes; 0: nobody, or that was seen done
@@ -169,10 +170,27 @@ func (r *run) sleep(ctx context.Context, pause backoff.BackOff) error {
 // contextEnded keeps what was waited for, and the last real error, beside the
 // context's own.
 func (r *run) contextEnded(err error) error {
-	if r.waiting != nil {
-		return fmt.Errorf("%w, while waiting: %w", err, r.waiting)
+	switch waiting := r.waiting.(type) {
+	case nil:
+		return err
+	case *StallError:
+		return fmt.Errorf("%w, while waiting: %w", err, moving{waiting})
 	}
-	return err
+	return fmt.Errorf("%w, while waiting: %w", err, r.waiting)
+}
+
+// moving is the state of a server for which the caller's time was over before the
+// stall clock's: it was not stalled.
+type moving struct{ *StallError }
+
+func (m moving) Is(target error) bool { return target != ErrStalled && m.StallError.Is(target) }
+
+func (m moving) As(target any) bool {
+	stall, ok := target.(**StallError)
+	if ok {
+		*stall = m.StallError
+	}
+	return ok
 }
 
 // outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
@@ -197,6 +215,10 @@ func (r *run) outwaited() error {
 func (r *run) fail(ctx context.Context, err error) error {
 	e := r.joinError(err) // before the undo makes us forget the entry
 	e.Undone = r.undo(ctx)
+	return r.failed(e)
+}
+
+func (r *run) failed(e *JoinError) error {
 	r.emit(Event{Kind: Failed, Text: e.Error()})
 	return e
 }
@@ -210,7 +232,7 @@ func (r *run) joinError(err error) *JoinError {
 func (r *run) reached(s Step) { r.step = furthest(r.step, s) }
 
 func (r *run) emit(e Event) {
-	e.At, e.Step, e.PeerURL, e.Name = time.Now(), r.step, r.peerURL, r.name
+	e.At, e.Step, e.PeerURL, e.Name, e.Text = time.Now(), r.step, r.peerURL, r.name, oneLine(e.Text)
 	s := r.looker.last
 	e.Voters, e.Margin = len(s.Voters()), s.Margin()
 	attrs := []any{"step", string(e.Step), "peerURL", e.PeerURL, "name", e.Name}

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -18,7 +19,9 @@ type Memory struct {
 	Received  uint64           `json:"received,omitempty"`
 	Near      time.Time        `json:"near,omitzero"`       // since when its reads are quick
 	Missed    time.Time        `json:"missed,omitzero"`     // since when it is not in the list
-	RemovedAt time.Time        `json:"removedAt,omitzero"`  // when this joiner last removed an entry
+	Ours      ID               `json:"ours,omitempty"`      // our entry, as last seen
+	Removing  ID               `json:"removing,omitempty"`  // whom this joiner removes
+	RemovedAt time.Time        `json:"removedAt,omitzero"`  // when it last did
 	SlotLimit int              `json:"slotLimit,omitempty"` // learners there were at etcd's last "too many"
 	Since     map[ID]time.Time `json:"since,omitempty"`     // when each member was first seen
 }
@@ -59,21 +62,26 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory Memory) (StepR
 	}
 	did.Memory = r.memory()
 	if err != nil {
-		return did, r.joinError(err)
+		return did, r.failed(r.joinError(err))
 	}
-	if did.Result = r.result; v.pause != nil {
+	did.Result = r.result
+	switch {
+	case v.pause != nil:
 		did.After = max(v.pause.NextBackOff(), 100*time.Millisecond)
+	case did.Did == DoStart: // a server needs some time, and without memory each Step starts it
+		did.After = 100 * time.Millisecond
 	}
 	return did, nil
 }
 
 // recall takes up where another Step left off.
 func (r *run) recall(m Memory) {
-	r.slotLimit, r.removedAt, r.missed, r.looker.since = m.SlotLimit, m.RemovedAt, m.Missed, m.Since
+	r.slotLimit, r.missed, r.looker.since = m.SlotLimit, m.Missed, m.Since
+	r.ours, r.removing, r.removedAt = cmp.Or(m.Ours, m.Started), m.Removing, m.RemovedAt
 	if m.Started == 0 {
 		return
 	}
-	r.started, r.ours = m.Started, m.Started
+	r.started = m.Started
 	r.reached(StepCatchUp)
 	r.waits.began, r.watches.began = m.StartedAt, m.StartedAt
 	r.watch = r.newWatch(Member{ID: m.Started, PeerURLs: r.urls})
@@ -82,7 +90,7 @@ func (r *run) recall(m Memory) {
 }
 
 func (r *run) memory() Memory {
-	m := Memory{Started: r.started, RemovedAt: r.removedAt, Missed: r.missed, SlotLimit: r.slotLimit, Since: map[ID]time.Time{}}
+	m := Memory{Started: r.started, Ours: r.ours, Removing: r.removing, RemovedAt: r.removedAt, Missed: r.missed, SlotLimit: r.slotLimit, Since: map[ID]time.Time{}}
 	for id, w := range r.looker.probes {
 		m.Since[id] = w.since
 	}

@@ -37,7 +37,7 @@ func (r *run) undoEntry(ctx context.Context) (did string, undone bool, err error
 	sent := false
 	// Its server is no matter any more: how it ended may be why we are here.
 	r.watch.stop()
-	r.watch, r.started = nil, 0
+	r.watch, r.started, r.undoing = nil, 0, true
 	r.decide = func(c Case) Act {
 		last = undoing(c, r.added, r.config.OnFailure)
 		sent = sent || last.Do == DoRemove

@@ -133,12 +133,12 @@ func (w *watch) prove(ctx context.Context) *Proof {
 
 // nudge commits one entry that keeps no state where a started server accepts what
 // it is asked and answers nothing, and the cluster is idle: on 3.6 and 3.7 it may
-// then stay silent for ever (E§2.5).
+// then stay silent for ever (E§2.5). One that catches up needs time, no nudge.
 func (r *run) nudge(ctx context.Context, c Case) {
 	w := r.watch
 	ours, found := c.Snapshot.ByURLs(r.urls)
 	if !found || !w.of(ours.ID) || !ours.Started() || ours.Liveness == Alive || c.Snapshot.NoQuorum ||
-		w.mayBeReady() || w.reader.heard().asked.IsZero() || time.Since(w.quiet) < silence {
+		w.mayBeReady() || c.Progress.Phase == CatchingUp || w.reader.heard().asked.IsZero() || time.Since(w.quiet) < silence {
 		return
 	}
 	w.quiet = time.Now()

@@ -47,6 +47,9 @@ func TestManyJoinersAtOnceNeedNoOrderAndNoSleeps(t *testing.T) {
 	for _, tc := range []struct{ from, to int }{{1, 5}, {3, 7}} {
 		t.Run(fmt.Sprintf("%d to %d", tc.from, tc.to), func(t *testing.T) {
 			t.Parallel()
+			if tc.from > 1 {
+				notInEveryRun(t)
+			}
 			c := etcdtest.Start(t, tc.from, etcdtest.WithVersion("3.7.3"))
 			w := c.WritersEvery(2, 20*time.Millisecond)
 			var joiners []*etcdtest.Server
@@ -67,6 +70,7 @@ func TestManyJoinersAtOnceNeedNoOrderAndNoSleeps(t *testing.T) {
 }
 
 func TestTwoJoinersOfOneURLMakeOneMember(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1)
 	s := c.NewServer("second")
 	for _, err := range joinAll(t, within(t, time.Minute), c, []*etcdtest.Server{s, s}) {
@@ -79,6 +83,7 @@ func TestTwoJoinersOfOneURLMakeOneMember(t *testing.T) {
 }
 
 func TestOfTwoJoinersOfOneNameOneIsRefused(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 	servers := []*etcdtest.Server{c.NewServer("same"), c.NewServer("same")}
 	errs := joinAll(t, within(t, 2*time.Minute), c, servers)
@@ -145,6 +150,7 @@ func TestAnOperatorInTheMiddleEndsInOneClearState(t *testing.T) {
 }
 
 func TestALeaderThatDiesBetweenAddAndPromoteStopsNoJoin(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 3, etcdtest.WithVersion("3.7.3"))
 	s := c.NewServer("fourth")
 	r, err := joinLearner(t, within(t, 2*time.Minute), c, s,
@@ -158,6 +164,7 @@ func TestALeaderThatDiesBetweenAddAndPromoteStopsNoJoin(t *testing.T) {
 
 // Without margin the vote is refused for as long as the killed voter is away.
 func TestALearnerGetsItsVoteOnceADeadVoterIsBack(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 3, etcdtest.WithVersion("3.7.3"))
 	s := c.NewServer("fourth")
 	dead := c.Servers()[2]

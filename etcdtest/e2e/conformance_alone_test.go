@@ -118,8 +118,8 @@ func whereNobodyIsToBeAsked(s *stage) {
 	}
 	m := s.machine()
 	silent := behind(m, member.Member{ID: 7})
-	for name, err := range s.asks(silent, about).within(s.soon()) {
-		s.unreachable(err, name)
+	for name, ask := range s.asks(silent, about) {
+		s.unreachable(ask(s.soon()), name)
 	}
 }
 
@@ -183,6 +183,7 @@ func badPeerURLs(s *stage) {
 	before := s.list()
 	good := s.machine().peerURL()
 	port := good[strings.LastIndex(good, ":"):]
+	leader := s.leader()
 	for _, urls := range [][]string{
 		nil,
 		{""},
@@ -196,9 +197,9 @@ func badPeerURLs(s *stage) {
 		{"://127.0.0.1" + port},
 		{good, "http://127.0.0.1"},
 	} {
-		_, err := s.add(urls...)
+		_, err := s.Add(s.soon(), leader, urls, true)
 		s.refuses(rpctypes.ErrMemberBadURLs, err, "learner %q", urls)
-		_, err = s.addVoter(urls...)
+		_, err = s.Add(s.soon(), leader, urls, false)
 		s.refuses(rpctypes.ErrMemberBadURLs, err, "voter %q", urls)
 	}
 	assert.Equal(s, before, s.list())
@@ -380,16 +381,21 @@ func updating(s *stage) {
 			require.NoError(s, s.remove(limited.ID))
 		}
 	}
+	began := time.Now()
 	s.runs(next, moved)
 	s.caughtUp(next, moved)
 	s.serving(next, moved)
 	st, err := s.Status(s.soon(), behind(next, moved))
 	require.NoError(s, err)
 	assert.Equal(s, s.can(version.SafeMemberUpdateOfLearner), st.Learner)
-	if !s.can(version.SafeMemberUpdateOfLearner) {
-		s.refuses(rpctypes.ErrMemberNotLearner, s.promote(e.ID))
+	if s.can(version.SafeMemberUpdateOfLearner) {
+		s.gone(next, moved)
+		return
 	}
-	s.gone(next, moved)
+	s.refuses(rpctypes.ErrMemberNotLearner, s.promote(e.ID))
+	s.refusesWhileYoung(began, func() error { return s.remove(e.ID) })
+	next.kill()
+	s.until("it may go, for it is down", func(context.Context) error { return s.remove(e.ID) })
 }
 
 func aLearnersLife(s *stage) {
@@ -397,8 +403,8 @@ func aLearnersLife(s *stage) {
 	leader := s.leader()
 	e := s.learner(m)
 	t := behind(m, e)
-	for name, err := range s.asks(t, e).within(s.soon()) {
-		s.unreachable(err, "%s, before the start", name)
+	for name, ask := range s.asks(t, e) {
+		s.unreachable(ask(s.soon()), "%s, before the start", name)
 	}
 
 	s.runs(m, e)
@@ -464,8 +470,8 @@ func aRemovedLearner(s *stage) {
 	require.NoError(s, s.remove(e.ID))
 	assert.Zero(s, s.exits(m), "exit code")
 	s.shut(e)
-	for name, err := range s.asks(at(e), e).within(s.soon()) {
-		s.unreachable(err, name)
+	for name, ask := range s.asks(at(e), e) {
+		s.unreachable(ask(s.soon()), name)
 	}
 	require.NoError(s, m.restart())
 	s.exits(m)
@@ -558,7 +564,7 @@ func (s *stage) isLost(t member.Target, about member.Member) {
 	}
 }
 
-// unreadable is that no read came through: 3.4 says so at once, others wait.
+// unreadable is that no read came through: 3.4 says so, others wait.
 func (s *stage) unreadable(err error) {
 	s.Helper()
 	if s.can(version.ReadThroughPeer) {

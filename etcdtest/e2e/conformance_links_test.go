@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"time"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -17,7 +19,7 @@ func aLearnerThatIsCutOff(s *stage) {
 	leader := s.leader()
 	e := s.joined(m)
 	s.cut(m)
-	_, err := s.Read(s.briefly(), behind(m, e))
+	_, err := s.Read(within(s.T, 3*time.Second), behind(m, e)) // 3.4 takes one
 	s.unreadable(err)
 	st, err := s.Status(s.soon(), at(e))
 	require.NoError(s, err)

@@ -87,6 +87,7 @@ func TestADeadLearnerIsUndoneAsThePolicySays(t *testing.T) {
 }
 
 func TestALearnerCutOffFromItsLeaderGetsItsVoteOnceTheLinkIsBack(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"), etcdtest.WithLinks())
 	s := c.NewServer("cut")
 	cut := make(chan time.Time, 1)
@@ -123,6 +124,7 @@ func TestALearnerCutOffFromItsLeaderGetsItsVoteOnceTheLinkIsBack(t *testing.T) {
 }
 
 func TestJoinAgainAfterSuccessWritesNothing(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1)
 	s := c.NewServer("second")
 	first, err := joinLearner(t, within(t, time.Minute), c, s)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -114,4 +115,18 @@ func putOne(ctx context.Context, c *etcdtest.Cluster) error {
 func takesWrites(t *testing.T, c *etcdtest.Cluster) {
 	t.Helper()
 	require.NoError(t, putOne(within(t, 20*time.Second), c), "the cluster takes no writes")
+}
+
+// notInEveryRun skips what takes long and shows for one more version or size
+// what another test shows already; .ci/run plays it.
+func notInEveryRun(t *testing.T) {
+	t.Helper()
+	if os.Getenv(allVersions) != "1" {
+		t.Skipf("played only with %s=1 in the environment, as .ci/run has it", allVersions)
+	}
+}
+
+// inEveryRelease reports whether a release is among those of every run.
+func inEveryRelease(version string) bool {
+	return slices.ContainsFunc(releases, func(r release) bool { return r.name == version && r.everyRun })
 }

@@ -16,6 +16,7 @@ func TestGrowsFromOneToThreeUnderLoad(t *testing.T) {
 		"mTLS":  {etcdtest.WithTLS()},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := etcdtest.Start(t, 1, opts...)
 			writers := c.Writers(8)
 			for i, name := range []string{"second", "third"} {

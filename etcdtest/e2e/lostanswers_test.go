@@ -55,6 +55,7 @@ func TestALostAnswerIsFoundOutByLooking(t *testing.T) {
 }
 
 func TestALostAnswerOfARemoveIsFoundOutByLooking(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 	voter, s := c.Servers()[0], c.NewServer("second")
 	link := etcdtest.NewLink(t, strings.TrimPrefix(voter.ClientURL, "http://"))

@@ -18,6 +18,7 @@ import (
 )
 
 func TestVersionsThatDoNotGoTogetherAreRefusedBeforeAnyWrite(t *testing.T) {
+	t.Parallel()
 	old := etcdtest.Start(t, 1, etcdtest.WithVersion("3.5.16"))
 	patched := etcdtest.Start(t, 1, etcdtest.WithVersion("3.5.35"))
 	for name, tc := range map[string]struct {
@@ -82,6 +83,7 @@ func TestNobodyJoinsDuringADowngrade(t *testing.T) {
 // Each server applies its own --max-learners to every change, so that with
 // different values the lists part for good.
 func TestVotersWhoseListsDifferAreFoundOut(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.6.16"))
 	second := c.NewServer("second", etcdtest.WithArgs("--max-learners=2"))
 	_, err := joinLearner(t, within(t, time.Minute), c, second)
@@ -96,6 +98,7 @@ func TestVotersWhoseListsDifferAreFoundOut(t *testing.T) {
 }
 
 func TestAStalledHolderOfTheSlotIsEvictedOnlyWithProofOfItsAge(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 	holder, s := c.NewServer("holder"), c.NewServer("second")
 	c.AddLearner(holder)

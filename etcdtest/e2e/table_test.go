@@ -117,6 +117,7 @@ func removedWithData(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server, id u
 // A supervisor restarts a learner on a disk that is emptied each time. Its list of
 // members on the peer port looks right for ever.
 func TestALearnerThatPanicsOverItsLostLogIsReplaced(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 	s := c.NewServer("ours")
 	old := wipedLearner(t, c, s)
@@ -135,6 +136,7 @@ func TestALearnerThatPanicsOverItsLostLogIsReplaced(t *testing.T) {
 }
 
 func TestADeadMemberOfOurNameIsReplacedWhereThatIsAllowed(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 3, etcdtest.WithVersion("3.7.3"))
 	old, s := c.Servers()[2], c.NewServer("voter-3")
 	require.Equal(t, old.Name, s.Name)
@@ -152,6 +154,7 @@ func TestADeadMemberOfOurNameIsReplacedWhereThatIsAllowed(t *testing.T) {
 }
 
 func TestAMemberWhoseAddressChangedKeepsItsData(t *testing.T) {
+	t.Parallel()
 	c := etcdtest.Start(t, 3, etcdtest.WithVersion("3.7.3"))
 	s := c.NewServer("ours")
 	_, err := joinLearner(t, within(t, time.Minute), c, s)

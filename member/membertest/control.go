@@ -21,7 +21,8 @@ func (c *Cluster) Kill(id member.ID) {
 }
 
 // Restart runs a server on the member's data again. A member that has no data
-// gets it all at once: so an entry of AddRaw becomes one that runs and serves.
+// gets it all at once, and a name: so an entry of AddRaw becomes one that runs and
+// serves.
 func (c *Cluster) Restart(id member.ID) {
 	c.change(func() {
 		h, n := c.hostOf(id), c.node(id)
@@ -31,8 +32,22 @@ func (c *Cluster) Restart(id member.ID) {
 			h.resume("")
 		case n != nil:
 			c.run(n)
+			c.introduce(n)
 		}
 	})
+}
+
+// introduce fills in what a running member has published.
+func (c *Cluster) introduce(n *node) {
+	if n.Name == "" {
+		n.Name = "m" + n.ID.String()
+	}
+	if len(n.ClientURLs) == 0 {
+		n.ClientURLs = clientURLs(n.PeerURLs)
+	}
+	p := c.proc(n.ID)
+	p.name, p.host.data.name = n.Name, n.Name
+	c.remember()
 }
 
 // Pause stops a member's server as SIGSTOP does: its ports accept connections,

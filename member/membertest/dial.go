@@ -101,7 +101,7 @@ func refused(url string) error {
 }
 
 var (
-	errNoURL  = errors.New("membertest: no URL to ask is known")
+	errNoURL  = fmt.Errorf("%w: no URL to ask is known", member.ErrUnreachable)
 	errBroken = errors.New("error reading from server: EOF") // the server ended during the call
 )
 

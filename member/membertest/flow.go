@@ -202,12 +202,15 @@ func (p *process) snapState() snapshot {
 	return *p.snap
 }
 
+// cutAfter is when a joiner's snapshot is cut, at the latest.
+func (c *Cluster) cutAfter() time.Duration { return c.Timing.Publish + 2*c.Timing.Commit }
+
 // receiveSnapshot lets a snapshot arrive. It is cut once the
 // joiner's publish is committed, so that it contains it (E§2.5).
 func (c *Cluster) receiveSnapshot(p *process, seconds float64) {
 	s, d := p.snap, p.host.data
 	switch {
-	case s.index == 0 && p.published:
+	case s.index == 0 && (p.published || !c.now.Before(p.started.Add(c.cutAfter()))):
 		s.index, s.bytes = c.commit, entryBytes*c.commit
 	case s.index > 0 && s.until.IsZero():
 		s.got = toward(s.got, s.bytes, entryBytes*c.snapshotRate(p), seconds)

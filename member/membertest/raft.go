@@ -169,9 +169,10 @@ func (c *Cluster) elect(n *node) {
 	}
 	c.truncate(keep)
 	c.leader, c.leading = n.ID, c.proc(n.ID)
+	c.leading.snap = nil
 	c.term++
-	for _, n := range c.nodes {
-		n.match, n.acked = 0, 0
+	for _, other := range c.nodes {
+		other.match, other.acked = 0, 0
 	}
 	c.propose(&proposal{apply: func() error { return nil }})
 	c.termStart = c.last

@@ -137,7 +137,7 @@ func (c *Cluster) name(p *process) {
 	if n == nil {
 		return
 	}
-	n.Name, n.ClientURLs = p.name, clientURLs(n.PeerURLs)
+	n.Name, n.ClientURLs = p.name, clientURLs(p.host.urls)
 	if urls := c.knob(p.id).clientURLs; urls != nil {
 		n.ClientURLs = urls
 	}

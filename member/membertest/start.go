@@ -65,7 +65,7 @@ func (c *Cluster) spawn(h *Host, id member.ID, name string, b *bootstrap) {
 	h.exit = nil
 	c.dirty = true
 	c.at(b.ends, nil)
-	for _, d := range []time.Duration{c.Timing.Publish, c.Timing.Serve, silentWindow} {
+	for _, d := range []time.Duration{c.Timing.Publish, c.cutAfter(), c.Timing.Serve, silentWindow} {
 		c.after(d, nil)
 	}
 }

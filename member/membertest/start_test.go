@@ -3,6 +3,7 @@ package membertest_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -238,8 +239,10 @@ func TestServing(t *testing.T) {
 				c.SnapshotJoin(tc.snapshot)
 				c.Put(tc.index)
 				id := add(t, c, "http://b:2380", true)
+				var act sync.WaitGroup
+				defer act.Wait()
 				if tc.act != nil {
-					go tc.act(t, c)
+					act.Go(func() { tc.act(t, c) })
 				}
 				start(t, c, id)
 				within100 := float64(20 * m)

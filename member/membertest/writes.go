@@ -101,7 +101,7 @@ func (c *Cluster) connect(via member.Target) (*process, error) {
 	return nil, errors.Join(errs...)
 }
 
-// change makes one write.
+// write makes one write.
 func (c *Cluster) write(ctx context.Context, call Call, via member.Target, check func(*process, *wait) (*proposal, error)) error {
 	_, err := do(c, ctx, call, func(r *record, _ Fault) asking[none] {
 		o := &write{c: c, r: r, via: via, check: check}
@@ -112,19 +112,22 @@ func (c *Cluster) write(ctx context.Context, call Call, via member.Target, check
 
 // Add implements [member.Client]. A 3.3 server takes a learner for a voter.
 func (c *Cluster) Add(ctx context.Context, via member.Target, peerURLs []string, learner bool) (member.Member, error) {
-	urls := slices.Clone(peerURLs)
+	urls := readURLs(peerURLs)
 	var added member.Member
-	call := Call{Op: OpAdd, At: via.ID, URLs: urls, Learner: learner}
+	call := Call{Op: OpAdd, At: via.ID, URLs: slices.Clone(peerURLs), Learner: learner}
 	err := c.write(ctx, call, via, func(p *process, _ *wait) (*proposal, error) {
-		learner := learner && c.can(p, version.Learners)
-		if err := c.mayAdd(p, urls, learner); err != nil {
+		role := learner && c.can(p, version.Learners)
+		if err := c.mayAdd(p, urls, role); err != nil {
 			return nil, err
 		}
 		id := c.mint(urls)
 		return &proposal{conf: true, apply: func() error {
-			m := member.Member{ID: id, PeerURLs: urls, Learner: learner}
-			added = clone(m)
-			return c.applyAdd(m)
+			m := member.Member{ID: id, PeerURLs: urls, Learner: role}
+			err := c.applyAdd(m)
+			if err == nil {
+				added = clone(m)
+			}
+			return err
 		}}, nil
 	})
 	if err != nil {
@@ -135,52 +138,65 @@ func (c *Cluster) Add(ctx context.Context, via member.Target, peerURLs []string,
 
 // Promote implements [member.Client].
 func (c *Cluster) Promote(ctx context.Context, via member.Target, id member.ID) error {
-	var asked time.Time
-	var backlog float64
-	return c.write(ctx, Call{Op: OpPromote, At: via.ID, ID: id}, via, func(p *process, w *wait) (*proposal, error) {
-		if asked.IsZero() {
-			asked, backlog = c.now, c.commit
-		}
-		if err := c.promotable(p, id, asked, backlog, w); err != nil {
-			return nil, err
-		}
-		return &proposal{conf: true, apply: func() error { return c.applyPromote(id) }}, nil
+	_, err := do(c, ctx, Call{Op: OpPromote, At: via.ID, ID: id}, func(r *record, _ Fault) asking[none] {
+		o := &promotion{c: c, id: id}
+		return (&write{c: c, r: r, via: via, check: o.check}).step
 	})
+	return err
 }
 
-// promotable is a promote up to its proposal. A server that does not lead asks
-// the leader, and hides most of its reasons behind a timeout (E§1.6).
-func (c *Cluster) promotable(p *process, id member.ID, asked time.Time, backlog float64, w *wait) error {
-	if !c.can(p, version.Learners) {
-		return errUnimplemented
+// promotion is one promote up to its proposal.
+type promotion struct {
+	c       *Cluster
+	id      member.ID
+	asked   time.Time
+	backlog float64 // what was committed then
+}
+
+func (o *promotion) check(p *process, w *wait) (*proposal, error) {
+	if o.asked.IsZero() {
+		o.asked, o.backlog = o.c.now, o.c.commit
 	}
-	if c.can(p, version.PromoteWaitsForApplied) && !c.applied(p, backlog, w) {
-		if end := asked.Add(appliedTimeout); c.now.Before(end) {
-			w.until(end)
-			return errWait
-		}
-		return rpctypes.ErrTimeoutWaitAppliedIndex
+	if err := o.may(p, w); err != nil {
+		return nil, err
 	}
-	if p.id == c.leader {
-		return c.mayPromote(p, id)
-	}
-	return c.forwardPromote(p, id, asked, w)
+	return &proposal{conf: true, apply: func() error { return o.c.applyPromote(o.id) }}, nil
 }
 
 var errUnimplemented = errors.New("rpc error: code = Unimplemented desc = unknown method MemberPromote for service etcdserverpb.Cluster")
 
-func (c *Cluster) forwardPromote(p *process, id member.ID, asked time.Time, w *wait) error {
-	if c.contact(p) {
-		err := c.mayPromote(c.proc(c.leader), id)
+func (o *promotion) may(p *process, w *wait) error {
+	c := o.c
+	switch {
+	case !c.can(p, version.Learners):
+		return errUnimplemented
+	case c.can(p, version.PromoteWaitsForApplied) && !c.applied(p, o.backlog, w):
+		return o.patience(appliedTimeout, rpctypes.ErrTimeoutWaitAppliedIndex, w)
+	case p.id == c.leader:
+		return c.mayPromote(p, o.id)
+	}
+	return o.forward(p, w)
+}
+
+// forward asks the leader. Most of its reasons are hidden behind a timeout: the
+// server goes on asking (E§1.6).
+func (o *promotion) forward(p *process, w *wait) error {
+	if o.c.contact(p) {
+		err := o.c.mayPromote(o.c.proc(o.c.leader), o.id)
 		if err == nil || errors.Is(err, rpctypes.ErrMemberNotFound) || errors.Is(err, rpctypes.ErrMemberLearnerNotReady) {
 			return err
 		}
 	}
-	if end := asked.Add(requestTimeout); c.now.Before(end) {
+	return o.patience(requestTimeout, rpctypes.ErrTimeout, w)
+}
+
+// patience is errWait until d has passed since the request, then err.
+func (o *promotion) patience(d time.Duration, err error, w *wait) error {
+	if end := o.asked.Add(d); o.c.now.Before(end) {
 		w.until(end)
 		return errWait
 	}
-	return rpctypes.ErrTimeout
+	return err
 }
 
 // Remove implements [member.Client].
@@ -277,8 +293,7 @@ func (c *Cluster) moveTo(to member.ID) error {
 // mint is the ID of a new member: etcd hashes the URLs and the second, so that
 // the same URLs within one second are the same ID (E§0.12).
 func (c *Cluster) mint(urls []string) member.ID {
-	sorted := slices.Sorted(slices.Values(urls))
-	key := fmt.Sprint(sorted, c.now.Unix())
+	key := fmt.Sprint(urls, c.now.Unix())
 	if id, ok := c.minted[key]; ok {
 		return id
 	}
