@@ -141,11 +141,11 @@ func (r *Reading) set(f found, s spelling, value string) error {
 }
 
 func (r *Reading) placeUnknown(f found) error {
-	if err := plainText(f.value); err != nil || !flagName(f.name) {
+	if plainText(f.value) == nil && flagName(f.name) {
+		r.setUnknown(f.name, f.value)
+	} else {
 		r.unplaced(f.line, f.label, "is no setting known here, and its name or value is not for every form")
-		return nil
 	}
-	r.setUnknown(f.name, f.value)
 	return nil
 }
 

@@ -155,9 +155,9 @@ func (p *podScan) lost(r *Reading) {
 	if s.Version.IsZero() {
 		s.Version = newest // its probes are those of every version but old patches
 	}
-	resolved, _ := s.resolve()
-	p.port = strconv.Itoa(resolved.probesFor().ready.port)
-	p.compare(r, "", p.root, podTree(&resolved))
+	full, _ := s.resolve()
+	p.port = strconv.Itoa(full.probesFor().ready.port)
+	p.compare(r, "", p.root, podTree(&full))
 	for _, doc := range p.more {
 		r.unplaced(doc.Line, "a further document", "is not read by the kubelet, which takes the first")
 	}

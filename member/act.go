@@ -71,7 +71,7 @@ func (r *run) wait(m Member, why error, pause backoff.BackOff) (verdict, error) 
 
 func (r *run) waitEvent(m Member, why error) Event {
 	e := Event{Kind: Waiting, Text: why.Error()}
-	if _, ok := why.(*SlotError); ok {
+	if errors.Is(why, ErrSlotTaken) {
 		e.Kind = Slotted
 	}
 	if m.ID != 0 {
@@ -82,11 +82,13 @@ func (r *run) waitEvent(m Member, why error) Event {
 
 // kindOf is what tells two waits apart: their numbers change all the time.
 func kindOf(err error) string {
-	switch e := err.(type) {
-	case *StallError:
-		return string(e.Progress.Phase)
-	case *SlotError:
-		return e.Holders[0].ID.String()
+	var stall *StallError
+	var slot *SlotError
+	switch {
+	case errors.As(err, &stall):
+		return string(stall.Progress.Phase)
+	case errors.As(err, &slot):
+		return slot.Holders[0].ID.String()
 	}
 	return strings.SplitN(err.Error(), ":", 2)[0]
 }

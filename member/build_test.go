@@ -110,13 +110,13 @@ func (w want) differs(act member.Act) error {
 	ends := act.Do == member.DoRefuse || act.Do == member.DoWait
 	switch {
 	case act.Do != w.do:
-		return fmt.Errorf("want %s (%v), got %s: %s", w.do, w.why, act.Do, act.Text)
+		return fmt.Errorf("want %s (%w), got %s: %s", w.do, w.why, act.Do, act.Text)
 	case ends && (act.Why == nil || act.Text == ""):
 		return fmt.Errorf("%s without a reason", act.Do)
 	case !ends && act.Why != nil:
 		return fmt.Errorf("%s for %w", act.Do, act.Why)
 	case w.why != nil && !errors.Is(act.Why, w.why):
-		return fmt.Errorf("%s, want %q, got %w", act.Do, w.why, act.Why)
+		return fmt.Errorf("%s, want (%w), got %w", act.Do, w.why, act.Why)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func walk(err error, visit func(error)) {
 		return
 	}
 	visit(err)
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // this is the unwrapping itself
 	case interface{ Unwrap() error }:
 		walk(e.Unwrap(), visit)
 	case interface{ Unwrap() []error }:

@@ -203,6 +203,8 @@ func withoutQuorum(c Case, ours Seen, found bool) Act {
 	none := reason(ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
 	other, taken := c.Snapshot.ByName(c.Name)
 	switch {
+	case c.Exit != nil: // nobody will wait for the quorum any more
+		return Refused(c.Exit)
 	case !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == DataMember && c.Data.MemberID != ours.ID:
 		return WaitFor(ours.Member, none)
 	case taken: // by another, for ours has none

@@ -198,8 +198,7 @@ func decideBoth(t *testing.T, c member.Case, w cell) {
 		for _, rejoin := range []bool{false, true} {
 			c.Config.Rejoin = rejoin
 			act := member.Decide(c, s)
-			want := w.of(name == "voting", rejoin)
-			if err := want.differs(act); err != nil {
+			if err := w.of(name == "voting", rejoin).differs(act); err != nil {
 				t.Errorf("%s, rejoin %t, return at %q, no quorum %t: %v", name, rejoin, c.Config.ReturnAt, c.Snapshot.NoQuorum, err)
 				continue
 			}
@@ -291,6 +290,7 @@ func TestDecide(t *testing.T) {
 		"our server ended, a learner that has run":          {members: of(voters(3), *ours(aLearner, silent)), change: exited("no space left on device"), learner: refuses(member.ErrNotLive), voting: refuses(member.ErrNotLive)},
 		"our server panics, its log is lost":                {members: of(voters(3), *ours(aLearner, silent)), change: exited("panic: tocommit(9) is out of range"), learner: refuses(member.ErrDataLost), voting: refuses(member.ErrDataLost)},
 		"our server panics, its log is lost, it may rejoin": {members: of(voters(3), *ours(aLearner, silent)), config: member.Config{Rejoin: true}, change: exited("panic: tocommit(9) is out of range"), learner: remove, voting: remove, member: ourID},
+		"our server ended, and with it the quorum":          {members: of(voters(1), *ours(neverRan)), change: func(c *member.Case) { exited("wrong flag")(c); noQuorum(c) }, learner: refuses(member.ErrNotLive), voting: refuses(member.ErrNotLive)},
 		"a voter of ours panics, it may rejoin":             {members: of(voters(3), *ours(silent)), config: member.Config{Rejoin: true}, change: exited("panic: tocommit(9) is out of range"), learner: refuses(member.ErrNotLive), voting: refuses(member.ErrNotLive)},
 
 		// The slot.

@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -69,11 +70,17 @@ func (e *JoinError) Error() string {
 	if e.Hint != "" {
 		fmt.Fprintf(&b, " (%s)", e.Hint)
 	}
-	return oneLine(b.String())
+	return shown(b.String())
 }
 
-// oneLine joins the lines of what several servers said.
-func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
+// userInfo is who a URL names before its host.
+var userInfo = regexp.MustCompile(`//[^\s"]*@`)
+
+// shown is a text as anybody may see it: on one line, and without the users and
+// passwords of URLs, which servers list and dialers quote.
+func shown(text string) string {
+	return userInfo.ReplaceAllString(strings.ReplaceAll(text, "\n", "; "), "//xxxxx@")
+}
 
 // Unwrap yields the reason and the last error beside it.
 func (e *JoinError) Unwrap() []error {

@@ -57,7 +57,12 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 	}
 	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg.PeerTLS), plain: newHTTP(cfg.ClientTLS)}
 	if c != nil {
-		e.conns.dial = c.Dial
+		e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
+			if len(c.Endpoints()) == 0 { // Dial would panic
+				return nil, reason(ErrUnreachable, "the caller's client has no endpoints")
+			}
+			return c.Dial(ep)
+		}
 		context.AfterFunc(c.Ctx(), e.Close)
 	}
 	return e

@@ -465,6 +465,26 @@ func TestClosing(t *testing.T) {
 	}
 }
 
+// The caller may change its client's endpoints at any time, to none too.
+func TestTheCallersEndpointsChange(t *testing.T) {
+	one, two := serve(t, &server{id: 1}), serve(t, &server{id: 2})
+	c := etcd(t, clientv3.Config{Endpoints: []string{one.url}})
+	e := member.NewClient(c, member.ClientConfig{})
+	t.Cleanup(e.Close)
+	l, err := e.List(within(t, time.Second), own)
+	require.NoError(t, err)
+	assert.Equal(t, member.ID(1), l.By)
+	c.SetEndpoints(two.url)
+	l, err = e.List(within(t, time.Second), own)
+	require.NoError(t, err)
+	assert.Equal(t, member.ID(2), l.By)
+	c.SetEndpoints()
+	_, err = e.List(within(t, time.Second), own)
+	require.ErrorIs(t, err, member.ErrUnreachable)
+	_, err = e.Status(within(t, time.Second), serve(t, &server{id: 3}).target())
+	require.ErrorIs(t, err, member.ErrUnreachable)
+}
+
 // Closing in the middle of calls ends them, and races with nothing.
 func TestClosingWhileCallsAreUnderWay(t *testing.T) {
 	s := serve(t, &server{hang: func(string) bool { return true }})

@@ -57,10 +57,10 @@ func (f Forecast) String() string {
 }
 
 // Foresee computes what a change of one member would do. Who is alive is who
-// answered the look; a member that only we cannot reach counts as failed, which
-// errs towards refusing. For [ToRemove] and [ToPromote], m is the member concerned.
+// answered the look and knows a leader; a member that only we cannot reach counts as
+// failed, which errs towards refusing. For [ToRemove] and [ToPromote], m is the member concerned.
 func Foresee(s Snapshot, change Change, m Member) Forecast {
-	n, live := len(s.Voters()), len(s.LiveVoters())
+	n, live := len(s.Voters()), s.votersInContact()
 	f := Forecast{Change: change, Voters: n, VotersAfter: n, Quorum: quorum(n), Live: live, LiveAfter: live, Margin: live - quorum(n)}
 	after := live
 	switch change {
@@ -69,7 +69,7 @@ func Foresee(s Snapshot, change Change, m Member) Forecast {
 	case ToRemove:
 		if !m.Learner {
 			f.VotersAfter = n - 1
-			if seen, ok := s.ByID(m.ID); ok && seen.Liveness == Alive {
+			if seen, ok := s.ByID(m.ID); ok && s.inContact(seen) {
 				f.LiveAfter, after = live-1, live-1
 			}
 		}
@@ -85,7 +85,7 @@ func Foresee(s Snapshot, change Change, m Member) Forecast {
 // They judge by who is connected to that server; that who answers us is
 // connected to it is the best guess there is.
 func serverRefuses(s Snapshot, change Change, m Member) (why string, removeFirst bool) {
-	n, live := len(s.Voters()), len(s.LiveVoters())
+	n, live := len(s.Voters()), s.votersInContact()
 	started := len(s.where(func(v Seen) bool { return !v.Learner && v.Started() }))
 	switch change {
 	case ToAddVoter:
@@ -133,7 +133,7 @@ func removeRefused(s Snapshot, m Member, n, live, started int) string {
 	if started < quorum(n-1) {
 		return fmt.Sprintf("%d started voters would remain, fewer than %d, their quorum", started, quorum(n-1))
 	}
-	if seen.Liveness == Alive && live-1 < quorum(n-1) {
+	if s.inContact(seen) && live-1 < quorum(n-1) {
 		return fmt.Sprintf("%d connected voters would remain, fewer than %d, their quorum", live-1, quorum(n-1))
 	}
 	return ""

@@ -137,7 +137,7 @@ func TestBadPeerURLs(t *testing.T) {
 		"an empty query":           {"http://10.0.0.9:2380?", "must not have a query"},
 		"a fragment":               {"http://10.0.0.9:2380#x", "must not have a fragment"},
 		"a user":                   {"http://me:secret@10.0.0.9:2380", "must not name a user"},
-		"IPv6 without brackets":    {"http://fd00::9:2380", "host must be"},
+		"IPv6 without brackets":    {"http://fd00::9:2380", "must be"},
 		"an IPv4 address of three": {"http://10.0.9:2380", "host must be"},
 		"space within":             {"http://10.0.0 .9:2380", "must be a URL"},
 		"a control character":      {"http://10.0.0.9:2380\n\x00", "must be a URL"},

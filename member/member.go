@@ -2,6 +2,7 @@ package member
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,18 @@ func (m Member) String() string {
 	if name == "" {
 		name = "never started"
 	}
-	return fmt.Sprintf("%s %s (%s, %s)", m.Role(), m.ID, name, strings.Join(m.PeerURLs, ","))
+	return fmt.Sprintf("%s %s (%s, %s)", m.Role(), m.ID, name, shown(strings.Join(m.PeerURLs, ",")))
+}
+
+// shown is m as an event may show it.
+func (m Member) shown() *Member {
+	m.PeerURLs, m.ClientURLs = slices.Clone(m.PeerURLs), slices.Clone(m.ClientURLs)
+	for _, urls := range [][]string{m.PeerURLs, m.ClientURLs} {
+		for i, u := range urls {
+			urls[i] = shown(u)
+		}
+	}
+	return &m
 }
 
 // Target is a member and where it is to be dialled. The zero Target stands for

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 )
 
 // newHTTP makes a client that goes to exactly the server it is pointed at: no
@@ -53,11 +55,11 @@ func (e *EtcdClient) Read(ctx context.Context, through Target) (ReadAnswer, erro
 }
 
 func (e *EtcdClient) readPeer(ctx context.Context, peerURL string) (ReadAnswer, error) {
-	resp, body, err := get(ctx, e.peer, peerURL, "/downgrade/enabled")
+	header, body, err := get(ctx, e.peer, peerURL, "/downgrade/enabled")
 	if err != nil {
 		return ReadAnswer{}, err
 	}
-	cluster, err := clusterOf(resp)
+	cluster, err := clusterOf(header)
 	return ReadAnswer{ClusterID: cluster, Way: "peer", Downgrading: strings.TrimSpace(string(body)) == "true"}, err
 }
 
@@ -78,7 +80,7 @@ func (e *EtcdClient) readHealth(ctx context.Context, base string) error {
 // PeerMembers implements [Client].
 func (e *EtcdClient) PeerMembers(ctx context.Context, at Target) (List, error) {
 	return first(ctx, at.PeerURLs, func(ctx context.Context, peerURL string) (List, error) {
-		resp, body, err := get(ctx, e.peer, peerURL, "/members")
+		header, body, err := get(ctx, e.peer, peerURL, "/members")
 		if err != nil {
 			return List{}, err
 		}
@@ -96,14 +98,14 @@ func (e *EtcdClient) PeerMembers(ctx context.Context, at Target) (List, error) {
 		for _, m := range members {
 			l.Members = append(l.Members, Member{ID: ID(m.ID), Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner})
 		}
-		l.ClusterID, err = clusterOf(resp)
+		l.ClusterID, err = clusterOf(header)
 		return l, err
 	})
 }
 
-func clusterOf(resp *http.Response) (ID, error) {
+func clusterOf(header http.Header) (ID, error) {
 	var id ID
-	err := id.UnmarshalText([]byte(resp.Header.Get("X-Etcd-Cluster-Id")))
+	err := id.UnmarshalText([]byte(header.Get("X-Etcd-Cluster-Id")))
 	return id, err
 }
 
@@ -171,7 +173,7 @@ func (m *Metrics) connect(labels string, active bool) {
 
 const mostBody = 8 << 20
 
-func get(ctx context.Context, c *http.Client, base, path string) (*http.Response, []byte, error) {
+func get(ctx context.Context, c *http.Client, base, path string) (http.Header, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
 	if err != nil {
 		return nil, nil, err
@@ -190,12 +192,15 @@ func get(ctx context.Context, c *http.Client, base, path string) (*http.Response
 	case resp.StatusCode != http.StatusOK:
 		return nil, nil, &Unready{Status: resp.StatusCode, Text: string(body)}
 	}
-	return resp, body, nil
+	return resp.Header, body, nil
 }
 
 func checkMetricsURL(raw string) error {
 	if raw == "" {
 		return nil
+	}
+	if strings.ContainsAny(raw, "@?#") {
+		return badInput("Config.MetricsURL", peerurl.Redact(raw), "must not name a user or have a query")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

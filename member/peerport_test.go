@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -211,6 +212,7 @@ func TestReadByTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	s := httptest.NewUnstartedServer(&port{answers: map[string]http.HandlerFunc{readPath: says(200, "c1", "false"), healthPath: says(200, "", healthy)}})
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca.pool()}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs each refusal
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	good := &tls.Config{RootCAs: ca.pool(), Certificates: []tls.Certificate{ca.issue(t)}}
@@ -290,6 +292,7 @@ etcd_network_active_peers{Local="9",Remote="what"} 1
 		"a snapshot arrives":   {fmt.Sprintf(some, 1, 0), 1234567, 125, true, map[member.ID]bool{0x8e9e05c52164694d: true, 2: false}},
 		"it is being applied":  {fmt.Sprintf(some, 0, 1), 1234567, 125, true, map[member.ID]bool{0x8e9e05c52164694d: true, 2: false}},
 		"nothing of etcd's":    {"go_goroutines 7\n", 0, 0, false, nil},
+		"labels with spaces":   {"etcd_network_peer_received_bytes_total{From=\"a b\"} 7\n", 0, 7, false, nil},
 		"nothing":              {"", 0, 0, false, nil},
 		"numbers nobody reads": {"etcd_server_proposals_applied_total x\netcd_server_proposals_applied_total\n\n{} 1\n", 0, 0, false, nil},
 		"a former connection":  {"etcd_network_active_peers{Local=\"9\",Remote=\"2\"} 1\netcd_network_active_peers{Local=\"8\",Remote=\"2\"} 0\n", 0, 0, false, map[member.ID]bool{2: true}},
@@ -311,6 +314,12 @@ etcd_network_active_peers{Local="9",Remote="what"} 1
 			}
 		})
 	}
+	t.Run("snapshots that failed", func(t *testing.T) {
+		_, url := listen(t, map[string]http.HandlerFunc{"/metrics": says(200, "", "etcd_network_snapshot_receive_failures{From=\"1\"} 2\netcd_network_snapshot_receive_failures{From=\"2\"} 1\n")})
+		m, err := clientOf(t, member.ClientConfig{}, deadURL(t)).Metrics(within(t, time.Second), member.Target{MetricsURL: url})
+		require.NoError(t, err)
+		assert.Equal(t, uint64(3), m.Failed)
+	})
 	t.Run("none to ask", func(t *testing.T) {
 		_, err := clientOf(t, member.ClientConfig{}, deadURL(t)).Metrics(within(t, time.Second), member.Target{Member: member.Member{ID: 9}})
 		require.ErrorIs(t, err, member.ErrUnreachable)

@@ -25,7 +25,7 @@ func (p Plan) String() string {
 		text += " " + p.Member.String()
 	}
 	if p.Text != "" {
-		text += "\nwhy: " + p.Text
+		text += "\nwhy: " + shown(p.Text)
 	}
 	text += "\nforecast: " + p.Forecast.String()
 	for _, h := range p.Hazards {

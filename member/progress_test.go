@@ -24,12 +24,13 @@ type sight struct {
 	named          bool // it has published itself
 	reads          bool // a read through it was answered
 	pending        bool // one is waiting
+	votes          bool // it has its vote
 	err            error
 }
 
 func (s sight) evidence(now time.Time) evidence {
 	leader := Seen{Member: Member{ID: 1}, Liveness: Alive, Status: Status{DBSize: 1 << 20}}
-	m := Seen{Member: Member{ID: 2, Learner: true}}
+	m := Seen{Member: Member{ID: 2, Learner: !s.votes}}
 	if s.named {
 		m.Name = "m2"
 	}
@@ -139,6 +140,9 @@ func TestPhases(t *testing.T) {
 		"it applies as fast as the leader":       {sight{status: true, index: 9, applied: 9}, sight{status: true, index: 12, applied: 12}, CatchingUp},
 		"a snapshot is on its way":               {sight{metrics: true}, sight{metrics: true, receiving: true, index: 9}, CatchingUp},
 		"it reads":                               {sight{status: true}, sight{status: true, reads: true}, InSync},
+		"it votes, reads, and does not serve":    {sight{reads: true}, sight{reads: true, votes: true}, Silent},
+		"it votes, reads and serves":             {sight{reads: true}, sight{reads: true, votes: true, status: true}, InSync},
+		"it votes, and nothing answers":          {sight{reads: true}, sight{votes: true, err: died}, Unreachable},
 		"it reads before it was named":           {sight{}, sight{reads: true}, InSync},
 		"it has read, and the next one hangs":    {sight{reads: true}, sight{reads: true, pending: true}, Unreachable},
 	} {

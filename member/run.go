@@ -54,10 +54,7 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 	r := e.bareRun(peerURL)
 	urls, err := peerURLsOf(strings.Split(peerURL, ","))
 	if err != nil {
-		var input *InputError
-		if strings.Contains(peerURL, "@") && errors.As(err, &input) {
-			r.peerURL = input.Value // without the password it may have
-		}
+		r.peerURL = peerurl.Redact(peerURL) // it may have a password
 		return nil, r.joinError(err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -170,7 +167,7 @@ func (r *run) sleep(ctx context.Context, pause backoff.BackOff) error {
 // contextEnded keeps what was waited for, and the last real error, beside the
 // context's own.
 func (r *run) contextEnded(err error) error {
-	switch waiting := r.waiting.(type) {
+	switch waiting := r.waiting.(type) { //nolint:errorlint // it is kept as it was made
 	case nil:
 		return err
 	case *StallError:
@@ -232,11 +229,12 @@ func (r *run) joinError(err error) *JoinError {
 func (r *run) reached(s Step) { r.step = furthest(r.step, s) }
 
 func (r *run) emit(e Event) {
-	e.At, e.Step, e.PeerURL, e.Name, e.Text = time.Now(), r.step, r.peerURL, r.name, oneLine(e.Text)
+	e.At, e.Step, e.PeerURL, e.Name, e.Text = time.Now(), r.step, r.peerURL, r.name, shown(e.Text)
 	s := r.looker.last
 	e.Voters, e.Margin = len(s.Voters()), s.Margin()
 	attrs := []any{"step", string(e.Step), "peerURL", e.PeerURL, "name", e.Name}
 	if e.Member != nil {
+		e.Member = e.Member.shown()
 		attrs = append(attrs, "member", e.Member.String())
 	}
 	if e.Text != "" {

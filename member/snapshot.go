@@ -52,6 +52,18 @@ func (s Snapshot) LiveVoters() []Seen {
 	return s.where(func(m Seen) bool { return !m.Learner && m.Liveness == Alive })
 }
 
+// inContact reports whether m answers and is of use to the quorum: one that is cut
+// off from its peers answers us, too, and knows no leader, or one of before. The word
+// of the Alive hook counts for both.
+func (s Snapshot) inContact(m Seen) bool {
+	return m.Liveness == Alive && (m.Status.ID == 0 || m.Status.Leader == s.Leader && s.Leader != 0)
+}
+
+// votersInContact is how many voters the quorum can count on.
+func (s Snapshot) votersInContact() int {
+	return len(s.where(func(m Seen) bool { return !m.Learner && s.inContact(m) }))
+}
+
 func (s Snapshot) where(keep func(Seen) bool) []Seen {
 	var out []Seen
 	for _, m := range s.Members {
@@ -90,8 +102,8 @@ func (s Snapshot) ByName(name string) (Seen, bool) {
 func (s Snapshot) Quorum() int { return quorum(len(s.Voters())) }
 
 // Margin is how many more of the live voters may fail before the quorum is
-// lost; negative if it is lost already.
-func (s Snapshot) Margin() int { return len(s.LiveVoters()) - s.Quorum() }
+// lost; negative if it is lost already. One that does not know the leader has failed.
+func (s Snapshot) Margin() int { return s.votersInContact() - s.Quorum() }
 
 // Versions are the versions of all members that answered, and who did not.
 func (s Snapshot) Versions() version.Seen {

@@ -27,9 +27,10 @@ var aloneCases = []conformance{
 	{name: "updating", play: updating},
 	{name: "a learner's life", play: aLearnersLife},
 	{name: "a removed learner", play: aRemovedLearner},
-	{name: "a paused learner gets its vote once it has caught up", spoils: true, play: aPausedLearner},
-	{name: "a killed learner gets its vote", spoils: true, play: aKilledLearner},
-	{name: "a second voter the old way", spoils: true, play: aSecondVoterTheOldWay},
+	{name: "a paused learner gets its vote once it has caught up", play: aPausedLearner, spoils: true},
+	{name: "a killed learner gets its vote", play: aKilledLearner, spoils: true},
+	{name: "a learner that receives a snapshot", play: aLearnerThatReceivesASnapshot, spoils: true, needs: []version.Ability{version.SilentAfterSnapshot}},
+	{name: "a second voter the old way", play: aSecondVoterTheOldWay, spoils: true},
 }
 
 func whatALoneVoterAnswers(s *stage) {
@@ -509,8 +510,7 @@ func aPausedLearner(s *stage) {
 	s.refuses(rpctypes.ErrNotLeader, s.MoveLeader(s.soon(), at(e), e.ID))
 	s.refuses(rpctypes.ErrBadLeaderTransferee, s.MoveLeader(s.soon(), leader, stranger))
 	require.NoError(s, s.MoveLeader(s.soon(), leader, leader.ID), "to whom leads")
-	require.NoError(s, s.MoveLeader(s.soon(), leader, e.ID))
-	assert.Equal(s, e.ID, s.leader().ID)
+	s.leads(leader, at(e))
 	s.refuses(rpctypes.ErrNotLeader, s.MoveLeader(s.soon(), leader, e.ID))
 }
 
@@ -573,6 +573,45 @@ func (s *stage) unreadable(err error) {
 	}
 	var unready *member.Unready
 	assert.ErrorAs(s, err, &unready, "read")
+}
+
+// snapshotIndex is more than what 3.6 and later keep of their log.
+const snapshotIndex = 6000
+
+// aLearnerThatReceivesASnapshot may be silent on its client port, although it has
+// caught up and can be promoted.
+func aLearnerThatReceivesASnapshot(s *stage) {
+	s.snapshots()
+	m := s.machine()
+	e := s.learner(m)
+	s.runs(m, e)
+	s.caughtUp(m, e)
+	e = s.entry(m)
+	assert.True(s, e.Started(), "it is named")
+	t := behind(m, e)
+	t.MetricsURL = m.metricsURL()
+	metrics, err := s.Metrics(s.soon(), t)
+	require.NoError(s, err)
+	assert.GreaterOrEqual(s, metrics.Applied, uint64(snapshotIndex))
+	assert.NotZero(s, metrics.Received)
+	assert.False(s, metrics.Receiving)
+	peers, err := s.PeerMembers(s.soon(), t)
+	require.NoError(s, err)
+	assert.Equal(s, s.list(), peers.Members)
+
+	_, err = s.Status(s.briefly(), t)
+	if err != nil {
+		s.unanswered(err)
+		_, err = s.Read(s.soon(), t)
+		require.NoError(s, err, "while it is silent")
+		require.NoError(s, s.Nudge(s.soon(), s.leader()))
+	}
+	s.serving(m, e)
+	require.NoError(s, s.promote(e.ID))
+	s.untilTrue("it votes", func(ctx context.Context) bool {
+		st, err := s.Status(ctx, t)
+		return err == nil && !st.Learner && st.Applied > snapshotIndex
+	})
 }
 
 func aSecondVoterTheOldWay(s *stage) {

@@ -80,6 +80,8 @@ func (w *realWorld) put(leader member.Target, n int) error {
 	return nil
 }
 
+func (w *realWorld) snapshots() { w.c.PutIndex(snapshotIndex) }
+
 // cut works where there is one voter: the others' links are cut too, and with
 // them what joiners have among each other.
 func (w *realWorld) cut(machine) {

@@ -50,6 +50,11 @@ func (w *fakeWorld) put(_ member.Target, n int) error {
 	return nil
 }
 
+func (w *fakeWorld) snapshots() {
+	w.Put(snapshotIndex)
+	w.SnapshotJoin(true)
+}
+
 func (w *fakeWorld) cut(m machine)  { w.CutPeer(m.(*fakeMachine).spec.MemberID) }
 func (w *fakeWorld) mend(m machine) { w.HealPeer(m.(*fakeMachine).spec.MemberID) }
 

@@ -6,11 +6,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 var (
 	linkCases        = []conformance{{name: "a learner that is cut off", play: aLearnerThatIsCutOff}}
-	twoLearnersCases = []conformance{{name: "as many learners as are allowed", play: asManyLearnersAsAreAllowed}}
+	twoLearnersCases = []conformance{
+		{name: "as many learners as are allowed", play: asManyLearnersAsAreAllowed, needs: []version.Ability{version.MaxLearnersFlag}},
+	}
 )
 
 // aLearnerThatIsCutOff is why only a read through it tells that it is in contact.

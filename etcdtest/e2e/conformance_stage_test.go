@@ -25,6 +25,7 @@ type world interface {
 	voters() []machine     // those that the cluster began with
 	machine() machine      // another one, that nobody knows
 	put(leader member.Target, n int) error
+	snapshots()   // those who join from now on receive one
 	cut(machine)  // from all others, on the peer port; in a world with links
 	mend(machine) // ends cut
 }
@@ -147,13 +148,14 @@ func (s *stage) leader() member.Target {
 			return err
 		}
 		st, err := s.Status(ctx, own)
-		for _, e := range l.Members {
-			if e.ID == st.Leader {
-				leader = at(e)
-				return nil
-			}
+		if err != nil {
+			return err
 		}
-		return fmt.Errorf("leader %s is not in the list, %w", st.Leader, err)
+		e, ok := byID(l.Members, st.Leader)
+		if leader = at(e); !ok {
+			return fmt.Errorf("leader %s is not in the list", st.Leader)
+		}
+		return nil
 	})
 	return leader
 }
@@ -235,6 +237,12 @@ func (s *stage) added(learner bool, m machine) member.Member {
 
 func (s *stage) learner(m machine) member.Member { s.Helper(); return s.added(true, m) }
 
+// settled waits until all voters have been connected for long enough for an add.
+func (s *stage) settled() {
+	s.Helper()
+	require.NoError(s, s.remove(s.learner(s.machine()).ID))
+}
+
 // runs starts the machine as a member of the list, with or without a quorum.
 func (s *stage) runs(m machine, e member.Member) {
 	s.Helper()
@@ -312,6 +320,24 @@ func (s *stage) exits(m machine) (code int) {
 		return ended
 	})
 	return code
+}
+
+// leads moves leadership to another voter. One that has not yet applied the last
+// change of the membership ignores the request, and the call is not answered.
+func (s *stage) leads(leader, to member.Target) {
+	s.Helper()
+	s.until("leadership has moved", func(ctx context.Context) error {
+		st, err := s.Status(ctx, to)
+		if err == nil && st.Leader == to.ID {
+			return nil
+		}
+		err = s.MoveLeader(ctx, leader, to.ID)
+		if err != nil && !errors.Is(err, rpctypes.ErrNotLeader) {
+			s.stalled(err)
+		}
+		return err
+	})
+	assert.Equal(s, to.ID, s.leader().ID)
 }
 
 // shut waits until nobody listens where the member did.

@@ -44,8 +44,13 @@ func (e *Error) Error() string {
 	return text
 }
 
+// refuse names the URL and the rule. What is wrong with a URL that may hold a
+// password may be a part of that.
 func refuse(raw string, rule Rule, detail string) *Error {
-	return &Error{URL: redact(raw), Rule: rule, Detail: detail}
+	if strings.Contains(raw, "@") {
+		detail = ""
+	}
+	return &Error{URL: Redact(raw), Rule: rule, Detail: detail}
 }
 
 // syntax is net/url's error without the URL, which may hold a password.
@@ -54,22 +59,21 @@ func syntax(raw string, err error) *Error {
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	detail := err.Error()
-	if strings.Contains(raw, "@") {
-		detail = ""
-	}
-	return refuse(raw, RuleSyntax, detail)
+	return refuse(raw, RuleSyntax, err.Error())
 }
 
-// redact hides what stands before an "@".
-func redact(raw string) string {
-	at := strings.LastIndexByte(raw, '@')
-	if at < 0 {
-		return raw
+// Redact hides what stands before an "@" of a URL, or of what should be one, and
+// what stands behind a "?" or "#": a password, or a token.
+func Redact(raw string) string {
+	if at := strings.LastIndexByte(raw, '@'); at >= 0 {
+		start := 0
+		if i := strings.Index(raw[:at], "//"); i >= 0 {
+			start = i + len("//")
+		}
+		raw = raw[:start] + "xxxxx" + raw[at:]
 	}
-	start := 0
-	if i := strings.Index(raw[:at], "//"); i >= 0 {
-		start = i + len("//")
+	if i := strings.IndexAny(raw, "?#"); i >= 0 {
+		raw = raw[:i+1] + "xxxxx"
 	}
-	return raw[:start] + "xxxxx" + raw[at:]
+	return raw
 }

@@ -152,7 +152,7 @@ func await[T any](ctx context.Context, c *Cluster, ask asking[T]) (T, error) {
 		if ctx.Err() != nil {
 			return zero, ctx.Err()
 		}
-		v, err, again := attempt(c, ask)
+		v, again, err := attempt(c, ask)
 		if !errors.Is(err, errWait) {
 			return v, err
 		}
@@ -162,7 +162,7 @@ func await[T any](ctx context.Context, c *Cluster, ask asking[T]) (T, error) {
 
 // attempt asks once. If there is no answer yet, the function that it returns
 // waits until there may be one.
-func attempt[T any](c *Cluster, ask asking[T]) (T, error, func(context.Context)) {
+func attempt[T any](c *Cluster, ask asking[T]) (T, func(context.Context), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(time.Now())
@@ -173,7 +173,7 @@ func attempt[T any](c *Cluster, ask asking[T]) (T, error, func(context.Context))
 		w.until(t)
 	}
 	changed := c.changed
-	return v, err, func(ctx context.Context) { w.sleep(ctx, changed) }
+	return v, func(ctx context.Context) { w.sleep(ctx, changed) }, err
 }
 
 // sleep waits for the moment, a change, or the end of ctx.

@@ -21,6 +21,11 @@
 // context or another call. So the cluster works under testing/synctest, where a
 // seven-second timeout costs nothing; make it inside the bubble that uses it. All
 // methods may be called concurrently.
+//
+// What it does not have: keys and values (entries are only counted), partitions
+// other than members cut off one by one, limits and rules that differ from server
+// to server, and auth but for [Cluster.Deny]. The conformance suite of module
+// etcdtest holds it to real servers; where the two differ this one is wrong.
 package membertest
 
 import (

@@ -159,6 +159,12 @@ func (c *Cluster) ApplyRate(id member.ID, perSecond float64) {
 	c.change(func() { c.knob(id).applyRate = perSecond })
 }
 
+// BreakSnapshots lets the next n snapshots that a member receives break off before
+// they are whole; below 0 all of them.
+func (c *Cluster) BreakSnapshots(id member.ID, n int) {
+	c.change(func() { c.knob(id).breaks = max(n, -1) })
+}
+
 // SetVersion says which etcd a member's server is, and every one after it. ID 0
 // is all members without a version of their own, and all to come.
 func (c *Cluster) SetVersion(id member.ID, v string) {
@@ -295,8 +301,8 @@ func (c *Cluster) SetAlarm(id member.ID, kind string) {
 func (c *Cluster) Downgrading(on bool) { c.change(func() { c.downgrading = on }) }
 
 // SnapshotJoin lets new members receive a snapshot in place of the log. From 3.6
-// on their client port is then silent for seven seconds, and if nothing is
-// committed in an index above 5000 for ever.
+// on their client port is then silent for seven seconds; with an index above 5000
+// it stays so until anything more is committed.
 func (c *Cluster) SnapshotJoin(on bool) { c.change(func() { c.snapshotJoin = on }) }
 
 // Supervised says that somebody else than the start hook runs the servers: a

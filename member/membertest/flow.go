@@ -2,7 +2,6 @@ package membertest
 
 import (
 	"math"
-	"time"
 
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -43,9 +42,12 @@ func (c *Cluster) flow(p *process, seconds float64) bool {
 			c.acknowledge(p)
 		}
 	}
-	if p.snap != nil {
+	switch {
+	case p.snap.arriving() && c.brokenOff(p):
+		c.breakOff(p)
+	case p.snap != nil:
 		c.restore(p)
-	} else {
+	default:
 		d.applied = toward(d.applied, c.applicable(p), c.knob(p.id).applyRate, seconds)
 	}
 	return moved || d.progress != was || p.snapState() != wasSnap
@@ -183,79 +185,6 @@ func (c *Cluster) applied(p *process, index float64, w *wait) bool {
 	}
 	w.in(c.now, c.untilApplied(p, index))
 	return false
-}
-
-// snapshot is one that a joiner receives in place of the log.
-type snapshot struct {
-	index float64 // its last entry; 0 until it is cut
-	bytes float64
-	got   float64
-	until time.Time // when it is restored; zero while it arrives
-}
-
-const entryBytes = 100
-
-func (p *process) snapState() snapshot {
-	if p.snap == nil {
-		return snapshot{}
-	}
-	return *p.snap
-}
-
-// cutAfter is when a joiner's snapshot is cut, at the latest.
-func (c *Cluster) cutAfter() time.Duration { return c.Timing.Publish + 2*c.Timing.Commit }
-
-// receiveSnapshot lets a snapshot arrive. It is cut once the
-// joiner's publish is committed, so that it contains it (E§2.5).
-func (c *Cluster) receiveSnapshot(p *process, seconds float64) {
-	s, d := p.snap, p.host.data
-	switch {
-	case s.index == 0 && (p.published || !c.now.Before(p.started.Add(c.cutAfter()))):
-		s.index, s.bytes = c.commit, entryBytes*c.commit
-	case s.index > 0 && s.until.IsZero():
-		s.got = toward(s.got, s.bytes, entryBytes*c.snapshotRate(p), seconds)
-		d.bytes = math.Max(d.bytes, s.got)
-		if s.got >= s.bytes {
-			d.log, s.until = s.index, c.now.Add(c.restoreTime(p))
-		}
-	}
-}
-
-// restore ends the restoring of a snapshot when its time has come.
-func (c *Cluster) restore(p *process) {
-	if s := p.snap; !s.until.IsZero() && !c.now.Before(s.until) {
-		p.host.data.applied, p.host.data.snapshot = s.index, true
-		p.snap, p.restored = nil, s.index
-	}
-}
-
-func (c *Cluster) snapshotRate(p *process) float64 {
-	if rate := c.knob(p.id).receiveRate; rate > 0 {
-		return rate
-	}
-	if c.Timing.CatchUp <= 0 {
-		return 0
-	}
-	return p.snap.index / c.Timing.CatchUp.Seconds()
-}
-
-func (c *Cluster) restoreTime(p *process) time.Duration {
-	if rate := c.knob(p.id).applyRate; rate > 0 {
-		return time.Duration(p.snap.index / rate * float64(time.Second))
-	}
-	return c.Timing.Restore
-}
-
-func (c *Cluster) snapshotMoments(p *process, w *wait) {
-	switch s := p.snap; {
-	case s.index == 0:
-	case s.until.IsZero():
-		if rate := c.snapshotRate(p); rate > 0 && c.contact(p) {
-			w.in(c.now, (s.bytes-s.got)/rate/entryBytes)
-		}
-	default:
-		w.until(s.until)
-	}
 }
 
 // view is the member list as it was from one index on.

@@ -143,7 +143,7 @@ func (c *Cluster) patience() time.Duration {
 func (c *Cluster) stepDown() {
 	c.leader = 0
 	for _, n := range c.nodes {
-		if p := c.proc(n.ID); n.voter && p.up() && !c.knob(n.ID).cut {
+		if p := c.proc(n.ID); n.voter && p.up() && (!c.knob(n.ID).cut || p == c.leading) {
 			p.leader = 0
 		}
 	}

@@ -369,6 +369,7 @@ func (c *Cluster) metrics(p *process) member.Metrics {
 		Applied:   uint64(d.applied + tiny),
 		Received:  uint64(d.bytes),
 		Receiving: p.snap != nil && p.snap.index > 0,
+		Failed:    p.failed,
 	}
 	if len(p.met) > 0 {
 		m.Connected = map[member.ID]bool{}

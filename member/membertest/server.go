@@ -31,6 +31,7 @@ type process struct {
 
 	goal      float64 // what its catching up began with
 	snap      *snapshot
+	failed    uint64    // snapshots that broke off
 	restored  float64   // the index of the snapshot it has restored, 0 if none
 	pub       *proposal // the publish under way
 	published bool
@@ -80,6 +81,7 @@ type knobs struct {
 	version     version.Version
 	clientURLs  []string
 	diverged    []member.Member
+	breaks      int // snapshots still to break off; -1: all
 }
 
 func (c *Cluster) knob(id member.ID) *knobs {

@@ -302,6 +302,60 @@ func TestASnapshotBeingRestored(t *testing.T) {
 	})
 }
 
+func TestSnapshotsThatBreakOff(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *membertest.Cluster) {
+		c.SnapshotJoin(true)
+		c.Put(1000)
+		c.BreakSnapshots(2, 2)
+		id := add(t, c, "http://b:2380", true)
+		start(t, c, id)
+		to := at(c, id)
+		to.MetricsURL = "http://b:2381"
+		caughtUp(t, c, id)
+		m, err := c.Metrics(within(t, time.Second), to)
+		require.NoError(t, err)
+		assert.Equal(t, uint64(2), m.Failed)
+		assert.Greater(t, m.Received, uint64(300_000))
+
+		// So does what a cut link holds up for too long.
+		c.Wipe(id)
+		require.NoError(t, c.Remove(within(t, time.Second), at(c, 1), id))
+		time.Sleep(2 * time.Second)
+		c.ReceiveRate(3, 1000)
+		id = add(t, c, "http://b:2380", true)
+		start(t, c, id)
+		time.Sleep(600 * time.Millisecond)
+		to.ID = id
+		for _, cut := range []time.Duration{4 * time.Second, 6 * time.Second} {
+			c.CutPeer(id)
+			time.Sleep(cut)
+			m, err = c.Metrics(within(t, time.Second), to)
+			require.NoError(t, err)
+			assert.Equal(t, cut < 5*time.Second, m.Receiving)
+			c.HealPeer(id)
+		}
+		caughtUp(t, c, id)
+		m, err = c.Metrics(within(t, time.Second), to)
+		require.NoError(t, err)
+		assert.Equal(t, uint64(1), m.Failed)
+
+		// Or all of them, for ever.
+		c.BreakSnapshots(4, -1)
+		c.Timing.CatchUp = 0
+		require.NoError(t, c.Remove(within(t, time.Second), at(c, 1), id))
+		c.Wipe(id)
+		time.Sleep(2 * time.Second)
+		id = add(t, c, "http://b:2380", true)
+		start(t, c, id)
+		to.ID = id
+		time.Sleep(time.Minute)
+		m, err = c.Metrics(within(t, time.Second), to)
+		require.NoError(t, err)
+		assert.Greater(t, m.Failed, uint64(100))
+		assert.Zero(t, m.Applied)
+	})
+}
+
 func TestRestart(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *membertest.Cluster) {
 		id := learner(t, c, "http://b:2380")

@@ -51,6 +51,7 @@ const (
 	healthTimeout  = time.Second                          // of /health on 3.4
 	appliedTimeout = time.Second                          // a promote's wait for the server's own backlog
 	healthInterval = 5 * time.Second                      // how long a peer must have been connected for a change
+	readTimeout    = 5 * time.Second                      // of a connection between peers, where something is awaited
 	peerPatience   = 10 * time.Second                     // of a starting server with a peer that does not answer
 	contactDelay   = 10 * time.Millisecond                // from a server's peer port to its first contact
 	exitDelay      = 50 * time.Millisecond                // from learning of its removal, or a panic's cause, to the exit
