@@ -1,4 +1,15 @@
-// Package learner is the safe way into a cluster.
+// Package learner is the safe way into an etcd cluster: the member is added as a
+// learner, which does not count against the quorum, is started, catches up, and
+// gets its vote only when a linearizable read through the learner itself has just
+// been answered.
+//
+// [NewJoiner] makes the joiner; [Promote] finishes somebody's join by the
+// learner's ID; [FeatureGate] chooses between this way and the old one, by the
+// stages of KEP-3614. The machine behind all of them is package member's.
+//
+// The package is small because a way in is no more than three decisions: what to
+// do where there is no entry of ours, with one that this call has not started,
+// and with a learner that runs.
 package learner
 
 import (

@@ -50,7 +50,7 @@ func init() {
 		"client-urls":  func(s *script, a []string) { s.cluster.SetClientURLs(s.id(a, 0), a[1:]...) },              // <id> [url]...
 		"own":          func(s *script, a []string) { s.cluster.OwnEndpoints(a...) },                               // <url>...: the caller's endpoints
 		"route":        func(s *script, a []string) { s.cluster.Route(a[0], s.id(a, 1)) },                          // <url> <id>
-		"usurp":        func(s *script, a []string) { s.usurped[s.id(a, 0)] = true },                               // <id>: another cluster's server answers in its place
+		"usurp":        func(s *script, a []string) { s.usurped.Store(s.id(a, 0), true) },                          // <id>: another cluster's server answers in its place
 		"raw":          func(s *script, a []string) { s.cluster.AddRaw(s.entry(a)) },                               // [id=] [name=] peer=<url>,… [client=<url>,…] [learner]
 		"operator":     (*script).operator,                                                                         // promotes|removes <id>, or updates <id> <url>
 		"diverge":      (*script).diverge,                                                                          // <id> [without <id>]
@@ -167,13 +167,13 @@ var reasons = map[string]error{
 	"ErrUnreachable": member.ErrUnreachable, "ErrSlotTaken": member.ErrSlotTaken, "ErrStalled": member.ErrStalled,
 	"ErrNotLive": member.ErrNotLive, "ErrDenied": member.ErrDenied, "ErrTLS": member.ErrTLS,
 	"ErrCorrupt": member.ErrCorrupt, "ErrWrongCluster": member.ErrWrongCluster, "ErrGone": member.ErrGone,
-	"ErrRoleDisagrees": member.ErrRoleDisagrees,
+	"ErrRoleDisagrees": member.ErrRoleDisagrees, "ErrNoVersion": version.ErrNoVersion,
 	"context.Canceled": context.Canceled, "context.DeadlineExceeded": context.DeadlineExceeded,
 }
 
 // clusterAt is the cluster whose server answers at a member's URLs.
 func (s *script) clusterAt(id member.ID) member.ID {
-	if s.usurped[id] {
+	if _, usurped := s.usurped.Load(id); usurped {
 		return 0xbad
 	}
 	return membertest.ClusterID

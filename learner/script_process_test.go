@@ -161,6 +161,10 @@ func particulars(err error) string {
 	if errors.As(err, &input) {
 		names = append(names, "InputError")
 	}
+	var exit *member.ExitError
+	if errors.As(err, &exit) {
+		names = append(names, "ExitError")
+	}
 	var join *member.JoinError
 	if !errors.As(err, &join) {
 		return fmt.Sprintf("%T", err)

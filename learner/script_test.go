@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 func play(t *testing.T, story string) (out string, wrong []string) {
 	seed(1)
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{t: t, began: time.Now(), then: map[string][]string{}, usurped: map[member.ID]bool{}, startedAs: map[string]member.ID{}}
+		s := &script{t: t, began: time.Now(), then: map[string][]string{}, startedAs: map[string]member.ID{}}
 		for line := range strings.Lines(story) {
 			s.do(strings.TrimSpace(line))
 		}
@@ -79,7 +80,7 @@ type script struct {
 	process   *process             // that runs now
 	then      map[string][]string  // by kind of event: what is to happen when it comes
 	startedAs map[string]member.ID // by peer URL
-	usurped   map[member.ID]bool   // the members in whose place another cluster's server answers
+	usurped   sync.Map             // the members in whose place another cluster's server answers
 	calls     int                  // of the cluster, so many were told
 	topics    map[member.Kind]string
 	held      []member.Event // the last of those on a topic that was told already

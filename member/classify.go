@@ -19,43 +19,51 @@ const (
 	fatal     class = "fatal" // no wait heals it
 )
 
+// meaning is what an answer means, and the releases that give it.
+type meaning struct {
+	class class
+	by    string // a version.Range
+}
+
 // classes is the whole classification: etcd's answers to membership calls and
 // reads, 3.3 to 3.8, by text. An error is compared by its text alone: codes
-// differ between versions and between the wire and the client, and one text is
-// the prefix of another ("can only promote a learner member").
-var classes = map[string]class{
-	text(rpctypes.ErrPeerURLExist):     lookAgain, // our own add may have landed
-	text(rpctypes.ErrMemberExist):      lookAgain, // the same, within one second
-	text(rpctypes.ErrMemberNotFound):   lookAgain, // gone; on add: removed within this second
-	text(rpctypes.ErrMemberNotLearner): lookAgain, // somebody promoted it; or etcd #21694
+// differ between versions and between the wire and the client ("not enough
+// started members" comes as Unknown from every server, the learner's refusal as
+// Unavailable up to 3.5 and FailedPrecondition from 3.6), and one text is the
+// prefix of another ("can only promote a learner member").
+var classes = map[string]meaning{
+	text(rpctypes.ErrPeerURLExist):     {lookAgain, "3.3+"}, // our own add may have landed
+	text(rpctypes.ErrMemberExist):      {lookAgain, "3.3+"}, // the same, within one second
+	text(rpctypes.ErrMemberNotFound):   {lookAgain, "3.3+"}, // gone; on add: removed within this second
+	text(rpctypes.ErrMemberNotLearner): {lookAgain, "3.4+"}, // somebody promoted it; or etcd #21694
 
-	text(rpctypes.ErrMemberLearnerNotReady):      retry, // also said of a voter that lags
-	text(rpctypes.ErrUnhealthy):                  retry, // connected for less than 5 s, or a voter is down
-	text(rpctypes.ErrMemberNotEnoughStarted):     retry, // heals when another join goes on
-	text(rpctypes.ErrNoLeader):                   retry,
-	text(rpctypes.ErrNotLeader):                  retry,
-	text(rpctypes.ErrLeaderChanged):              retry,
-	text(rpctypes.ErrStopped):                    retry,
-	text(rpctypes.ErrTimeout):                    retry,
-	text(rpctypes.ErrTimeoutDueToLeaderFail):     retry,
-	text(rpctypes.ErrTimeoutDueToConnectionLost): retry,
-	text(rpctypes.ErrTimeoutWaitAppliedIndex):    retry,
-	text(rpctypes.ErrNotCapable):                 retry, // the cluster version is not decided yet
-	text(rpctypes.ErrGRPCNotSupportedForLearner): retry, // asked a learner: the next look knows it
-	text(rpctypes.ErrTooManyRequests):            retry,
-	text(rpctypes.ErrBadLeaderTransferee):        retry,
-	text(rpctypes.ErrAuthOldRevision):            retry, // auth changed under the token
-	text(rpctypes.ErrInvalidAuthToken):           retry, // the adapter fetches another
+	text(rpctypes.ErrMemberLearnerNotReady):      {retry, "3.4+"}, // also said of a voter that lags
+	text(rpctypes.ErrUnhealthy):                  {retry, "3.3+"}, // connected for less than 5 s, or a voter is down
+	text(rpctypes.ErrMemberNotEnoughStarted):     {retry, "3.3+"}, // heals when another join goes on
+	text(rpctypes.ErrNoLeader):                   {retry, "3.3+"},
+	text(rpctypes.ErrNotLeader):                  {retry, "3.3+"},
+	text(rpctypes.ErrLeaderChanged):              {retry, "3.3+"},
+	text(rpctypes.ErrStopped):                    {retry, "3.3+"},
+	text(rpctypes.ErrTimeout):                    {retry, "3.3+"},
+	text(rpctypes.ErrTimeoutDueToLeaderFail):     {retry, "3.3+"},
+	text(rpctypes.ErrTimeoutDueToConnectionLost): {retry, "3.3+"},
+	text(rpctypes.ErrTimeoutWaitAppliedIndex):    {retry, "3.4.24+, 3.5.7+, 3.6+"},
+	text(rpctypes.ErrNotCapable):                 {retry, "3.3+"}, // the cluster version is not decided yet
+	text(rpctypes.ErrGRPCNotSupportedForLearner): {retry, "3.4+"}, // asked a learner: the next look knows it
+	text(rpctypes.ErrTooManyRequests):            {retry, "3.3+"},
+	text(rpctypes.ErrBadLeaderTransferee):        {retry, "3.4+"},
+	text(rpctypes.ErrAuthOldRevision):            {retry, "3.3+"}, // auth changed under the token
+	text(rpctypes.ErrInvalidAuthToken):           {retry, "3.3+"}, // the adapter fetches another
 
-	text(rpctypes.ErrTooManyLearners): slotFull,
+	text(rpctypes.ErrTooManyLearners): {slotFull, "3.4+"},
 
-	text(rpctypes.ErrMemberBadURLs):    fatal,
-	text(rpctypes.ErrPermissionDenied): fatal,
-	text(rpctypes.ErrUserEmpty):        fatal,
-	text(rpctypes.ErrUserNotFound):     fatal,
-	text(rpctypes.ErrAuthFailed):       fatal,
-	text(rpctypes.ErrAuthNotEnabled):   fatal,
-	text(rpctypes.ErrCorrupt):          fatal,
+	text(rpctypes.ErrMemberBadURLs):    {fatal, "3.3+"},
+	text(rpctypes.ErrPermissionDenied): {fatal, "3.3+"},
+	text(rpctypes.ErrUserEmpty):        {fatal, "3.3+"},
+	text(rpctypes.ErrUserNotFound):     {fatal, "3.3+"},
+	text(rpctypes.ErrAuthFailed):       {fatal, "3.3+"},
+	text(rpctypes.ErrAuthNotEnabled):   {fatal, "3.3+"},
+	text(rpctypes.ErrCorrupt):          {fatal, "3.3+"},
 }
 
 // text is what an error of etcd says, without the code in front.
@@ -67,8 +75,8 @@ func text(err error) string { return rpctypes.ErrorDesc(err) }
 func classify(err error) class {
 	c, known := retry, false
 	walk(err, func(e error) {
-		if k, ok := classes[text(e)]; ok && !known {
-			c, known = k, true
+		if m, ok := classes[text(e)]; ok && !known {
+			c, known = m.class, true
 		}
 	})
 	switch {

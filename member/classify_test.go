@@ -18,6 +18,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // answers is the classes table once more, by what etcd says on the wire: each
@@ -102,8 +104,10 @@ func TestEveryClassIsTested(t *testing.T) {
 	for _, a := range answers {
 		tested[text(a.wire)] = true
 	}
-	for words := range classes {
+	for words, m := range classes {
 		assert.True(t, tested[words], "no row for %q", words)
+		_, err := version.ParseRange(m.by)
+		assert.NoError(t, err, words)
 	}
 }
 

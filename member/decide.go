@@ -3,7 +3,6 @@ package member
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -181,10 +180,6 @@ func moved(c Case, why error) Act {
 
 // everyCan reports whether all servers that told their version have an ability,
 // and one has.
-func everyCan(s Snapshot, a version.Ability) bool {
-	return len(s.serverVersions()) > 0 && !slices.ContainsFunc(s.serverVersions(), func(v version.Version) bool { return !v.Can(a) })
-}
-
 // ended decides where the server process is known to have ended. One that panics
 // on "tocommit" has lost the log that the others remember.
 func ended(c Case, s Strategy, ours Seen) Act {
@@ -372,7 +367,7 @@ func voter(c Case, s Strategy, ours Seen) Act {
 	case ours.Liveness == Alive && ours.Status.Learner:
 		// The list says voter, the server says learner: it has not applied its
 		// promotion yet, or MemberUpdate took its flag (etcd #21694).
-		return WaitFor(ours.Member, reason(ErrRoleDisagrees, "%s says that it is a learner", ours.Member))
+		return WaitFor(ours.Member, reason(ErrRoleDisagrees, "%s has not applied its promotion yet, it says", ours.Member))
 	case ours.Liveness == Alive && c.Served:
 		return Act{Do: DoDone, Member: ours.Member}
 	case ours.Liveness == Alive:
@@ -381,38 +376,4 @@ func voter(c Case, s Strategy, ours Seen) Act {
 		return StartIt(ours.Member, "it votes, and does not answer")
 	}
 	return WaitFor(ours.Member, &StallError{c.Progress})
-}
-
-// preflight is what must hold before this cluster gets a new member at all.
-func preflight(c Case) error {
-	if text := corrupt(c.Snapshot); text != "" {
-		return reason(ErrCorrupt, "%s", text)
-	}
-	if err := refusesUs(c.Snapshot); err != nil {
-		return err
-	}
-	if c.Survey != nil && c.Survey.Downgrading {
-		return reason(ErrDowngrading, "a server of the same version would not be let in")
-	}
-	servers := c.Snapshot.serverVersions()
-	if err := version.Skew(c.Config.ServerVersion, servers); err != nil {
-		return err
-	}
-	return version.Refusal(version.Hazards(servers, c.Config.ServerVersion), c.Config.AcceptHazards)
-}
-
-// refusesUs finds a server's answer that no wait heals, where none has told
-// anything else: who may not even ask for a Status may change no membership.
-func refusesUs(s Snapshot) error {
-	for _, m := range s.Members {
-		if m.Answered() {
-			return nil
-		}
-	}
-	for _, m := range s.Members {
-		if m.Err != nil && classify(m.Err) == fatal {
-			return because(sentinelFor(m.Err), m.Err)
-		}
-	}
-	return nil
 }

@@ -127,6 +127,7 @@ var hints = []struct {
 	reason error
 	hint   string
 }{
+	{version.ErrNoVersion, "check that this host reaches the members' client URLs"},
 	{ErrUnsupported, "upgrade every member to etcd 3.4 or later, or use VotingJoiner"},
 	{ErrSkew, "start the same minor version as the cluster, or one above it"},
 	{ErrHazard, "upgrade as the hazard says, or name it in Config.AcceptHazards"},

@@ -6,30 +6,30 @@ import "time"
 type Kind string
 
 const (
-	Found      Kind = "found"       // the cluster was read, our entry is as Member says
-	Waiting    Kind = "waiting"     // nothing can be done now; Text says why
-	Adding     Kind = "adding"      // an add is sent
-	Added      Kind = "added"       // our entry is in the list
-	Removing   Kind = "removing"    // a remove is sent
-	Removed    Kind = "removed"     // an entry is gone from the list
-	Updating   Kind = "updating"    // a change of our peer URLs is sent
-	Moving     Kind = "moving lead" // leadership is moved away from a member to be removed
-	Stopped    Kind = "stopped"     // the Stop hook returned
-	Archived   Kind = "archived"    // the data directory was moved aside
-	Starting   Kind = "starting"    // the Start hook is called
-	Started    Kind = "started"     // the Start hook returned
-	Progressed Kind = "progressed"  // Progress says how far
-	Promoting  Kind = "promoting"   // the gate is open, the vote is asked for
-	GotVote    Kind = "promoted"    // the list says voter
-	Served     Kind = "serving"     // the new voter answers clients
-	Slotted    Kind = "slot taken"  // Text names the holder
-	NoMargin   Kind = "no margin"   // no voter may fail now
-	Nudged     Kind = "nudged"      // an entry without state was committed to free a silent port
-	Warned     Kind = "warning"     // Text says of what; the join goes on
-	Undone     Kind = "undone"      // what this call did was undone
-	Kept       Kind = "kept"        // the join failed, and its entry stays; Text says why
-	UndoFailed Kind = "undo failed" // Text says what is left
-	Failed     Kind = "failed"      // the join ends with Text
+	Found      Kind = "found"         // the cluster was read, our entry is as Member says
+	Waiting    Kind = "waiting"       // nothing can be done now; Text says why
+	Adding     Kind = "adding"        // an add is sent
+	Added      Kind = "added"         // our entry is in the list
+	Removing   Kind = "removing"      // a remove is sent
+	Removed    Kind = "removed"       // an entry is gone from the list
+	Updating   Kind = "updating"      // a change of our peer URLs is sent
+	Moving     Kind = "moving leader" // leadership is moved away from a member to be removed
+	Stopped    Kind = "stopped"       // the Stop hook returned
+	Archived   Kind = "archived"      // the data directory was moved aside
+	Starting   Kind = "starting"      // the Start hook is called
+	Started    Kind = "started"       // the Start hook returned
+	Progressed Kind = "progressed"    // Progress says how far
+	Promoting  Kind = "promoting"     // the gate is open, the vote is asked for
+	GotVote    Kind = "promoted"      // the list says voter
+	Served     Kind = "serving"       // the new voter answers clients
+	Slotted    Kind = "slot taken"    // Text names the holder
+	NoMargin   Kind = "no margin"     // no voter may fail now
+	Nudged     Kind = "nudged"        // an entry without state was committed to free a silent port
+	Warned     Kind = "warning"       // Text says of what; the join goes on
+	Undone     Kind = "undone"        // what this call did was undone
+	Kept       Kind = "kept"          // the join failed, and its entry stays; Text says why
+	UndoFailed Kind = "undo failed"   // Text says what is left
+	Failed     Kind = "failed"        // the join ends with Text
 )
 
 // Event is one thing that happened in a join. It holds no secret and is ready

@@ -156,11 +156,13 @@ func aVoterThatNeverStarted(s *stage) {
 // dropped, and its caller never told.
 func twoChangesAtOnce(s *stage) {
 	leader := s.leader()
-	add := func(ctx context.Context) error {
-		_, err := s.Add(ctx, leader, []string{s.machine().peerURL()}, true)
-		return err
+	add := func(m machine) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := s.Add(ctx, leader, []string{m.peerURL()}, true)
+			return err
+		}
 	}
-	errs := calls{"one": add, "another": add}.within(s.briefly())
+	errs := calls{"one": add(s.machine()), "another": add(s.machine())}.within(s.briefly())
 	one, another := errs["one"], errs["another"]
 	if one != nil {
 		one, another = another, one

@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -67,6 +69,23 @@ func TestHalfDoneStatesOnRealServers(t *testing.T) {
 			}},
 		"a voter that stopped is started again": {voters: 3, total: 4,
 			before: func(t *testing.T, w scene) uint64 { joined(t, w); w.s.Kill(); return 0 }},
+		"our learner runs under another name": {voters: 1, total: 2, err: member.ErrOtherName,
+			policy: func(c *member.Config) { c.DataDir = nil }, // which would prove that it is ours
+			before: func(t *testing.T, w scene) uint64 {
+				w.c.AddLearner(w.s)
+				w.s.Name = "else"
+				require.NoError(t, w.s.Start(w.c.InitialCluster(w.s)))
+				require.NoError(t, w.s.WaitServing(within(t, 30*time.Second)))
+				w.s.Name = "ours"
+				return 0
+			}},
+		"data that cannot be read is refused": {voters: 1, total: 1, err: member.ErrDataDamaged,
+			before: func(t *testing.T, w scene) uint64 {
+				wal := filepath.Join(w.s.Dir, "member", "wal")
+				require.NoError(t, os.MkdirAll(wal, 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(wal, "0000000000000000-0000000000000000.wal"), []byte("no log at all, but long enough for one"), 0o600))
+				return 0
+			}},
 		"the data of another cluster is refused": {voters: 1, total: 1, err: member.ErrForeignData,
 			before: func(t *testing.T, w scene) uint64 {
 				other := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
