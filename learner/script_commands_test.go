@@ -338,6 +338,9 @@ func (s *script) join(a []string, voting bool) {
 	p := s.begin(a)
 	r, err := p.joiner(voting).Join(p.ctx, p.url)
 	p.end(p.outcome(r), err)
+	if m, ok := s.cluster.Member(r.Member.ID); err == nil && (!ok || m.Learner || p.last.Kind != member.Served || p.last.Member.ID != m.ID) {
+		s.wrong = append(s.wrong, fmt.Sprintf("a success without a voter, or the last event does not tell of it: %v", p.last))
+	}
 }
 
 func (s *script) plan(a []string, voting bool) {

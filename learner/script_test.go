@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 }
 
 // play runs a script in a bubble of its own. The bubble's end is a check, too: it
-// panics if a goroutine of the script is left behind.
+// panics if a goroutine of the script, or of the library, is left behind.
 func play(t *testing.T, story string) (out string, wrong []string) {
 	seed(1)
 	synctest.Test(t, func(t *testing.T) {

@@ -29,13 +29,15 @@ type link struct {
 	conn    *grpc.ClientConn
 	err     error
 	version string // of the server, once it told
+	users   int    // calls under way
+	dropped bool   // no new call takes it; its last user closes it
 }
 
 var errClosed = errors.New("etcdjoin: the client is closed")
 
 // get returns the connection to an endpoint, dialling it once for all who wait:
 // a caller's client with a blocking dial option would block here.
-func (c *conns) get(ctx context.Context, ep string) (*grpc.ClientConn, error) {
+func (c *conns) get(ctx context.Context, ep string) (*link, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -50,12 +52,28 @@ func (c *conns) get(ctx context.Context, ep string) (*grpc.ClientConn, error) {
 		c.open[ep] = l
 		go c.connect(ep, l)
 	}
+	l.users++
 	c.mu.Unlock()
 	select {
 	case <-ctx.Done():
+		c.release(l)
 		return nil, ctx.Err()
 	case <-l.ready:
-		return l.conn, l.err
+		if l.err != nil {
+			c.release(l)
+		}
+		return l, l.err
+	}
+}
+
+// release ends one use of a connection. A dropped one is closed by its last user:
+// what a closed connection cancels, clientv3's interceptor repeats a hundred times,
+// so that all others would learn of a refused dial after two seconds and a half.
+func (c *conns) release(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.users--; l.dropped && l.users == 0 {
+		_ = l.conn.Close()
 	}
 }
 
@@ -75,7 +93,8 @@ func (c *conns) connect(ep string, l *link) {
 // drop forgets a connection that cannot be had. One that is still connecting
 // stays, whatever ended the call: others may wait for it, and to close it would
 // fail them too.
-func (c *conns) drop(ctx context.Context, ep string, conn *grpc.ClientConn) {
+func (c *conns) drop(ctx context.Context, ep string, l *link) {
+	conn := l.conn
 	if conn.GetState() == connectivity.Connecting {
 		// gRPC fails the calls first and changes the state after: without this
 		// moment the next call would get this one's error once more.
@@ -88,9 +107,9 @@ func (c *conns) drop(ctx context.Context, ep string, conn *grpc.ClientConn) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l, ok := c.open[ep]; ok && l.conn == conn {
+	if c.open[ep] == l {
 		delete(c.open, ep)
-		_ = conn.Close()
+		l.dropped = true
 	}
 }
 
@@ -129,10 +148,11 @@ func (c *conns) close() {
 
 // call makes one call to one endpoint and normalises its error.
 func (e *EtcdClient) call(ctx context.Context, ep string, do func(context.Context, *grpc.ClientConn) error) error {
-	conn, err := e.conns.get(ctx, ep)
+	l, err := e.conns.get(ctx, ep)
 	if err == nil {
-		if err = do(ctx, conn); err != nil {
-			e.conns.drop(ctx, ep, conn)
+		defer e.conns.release(l)
+		if err = do(ctx, l.conn); err != nil {
+			e.conns.drop(ctx, ep, l)
 		}
 	}
 	return normalise(ctx, err)

@@ -151,13 +151,13 @@ func (e *EtcdClient) ListAt(ctx context.Context, at Target) (List, error) {
 func (e *EtcdClient) listFrom(ctx context.Context, ep string, linearizable bool) (List, error) {
 	var l List
 	err := e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error {
+		if linearizable {
+			ctx = clientv3.WithRequireLeader(ctx)
+		}
 		if linearizable && e.needsBarrier(ctx, ep, conn) {
 			if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("\x00"), KeysOnly: true}); err != nil {
 				return err
 			}
-		}
-		if linearizable {
-			ctx = clientv3.WithRequireLeader(ctx)
 		}
 		resp, err := pb.NewClusterClient(conn).MemberList(ctx, &pb.MemberListRequest{Linearizable: linearizable})
 		if err == nil {

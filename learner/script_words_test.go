@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// What is written in words about what the scripts show: this file is behind
+// script_test.go, so that -update takes its lines from what it has just rewritten.
+
 // declared are the names in a file that begin so, of variables or constants, with
 // their values where those are strings.
 func declared(t *testing.T, file, prefix string) map[string]string {
