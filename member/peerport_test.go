@@ -198,7 +198,7 @@ func TestReadsThatAreNotAnswered(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				assert.GreaterOrEqual(t, time.Since(asked), 190*time.Millisecond)
 			}
-			assert.Less(t, time.Since(asked), 3*time.Second)
+			assert.Less(t, time.Since(asked), 8*time.Second)
 		})
 	}
 	t.Run("one of two URLs is dead, one silent", func(t *testing.T) {
