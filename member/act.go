@@ -109,6 +109,9 @@ func permitted(ctx context.Context, hook func(context.Context, Member) error, m 
 // it answers, the next pass looks before anything is repeated; only an error
 // that no wait heals is returned as final.
 func (r *run) write(ctx context.Context, c Case, send func(context.Context, Target) error) (verdict, error) {
+	if err := ctx.Err(); err != nil {
+		return verdict{}, r.contextEnded(err) // nothing was sent
+	}
 	via, whom := writeTo(c.Snapshot)
 	before := r.changed
 	r.changed = true
