@@ -66,7 +66,7 @@ func (s strategy) Found(c member.Case, ours member.Seen) member.Act {
 		return next
 	case ours.Liveness == member.Alive:
 		return member.Refused(fmt.Errorf("%w: %s answers, though it has published no name", member.ErrVoter, ours.Member))
-	case c.Data.Kind == member.DataMember && !c.Config.Rejoin:
+	case c.Data.Kind == member.DataMember && !c.Policy.Rejoin:
 		return member.Refused(fmt.Errorf("%w: it would be once %s, a voter that never ran, is removed to be added as a learner", member.ErrRemoved, ours.Member))
 	}
 	return member.RemoveIt(c, ours.Member, "it is a voter that never ran, to be added as a learner")

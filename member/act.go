@@ -190,7 +190,7 @@ func (r *run) warn(c Case) {
 	if r.step != StepCheck {
 		return
 	}
-	for _, h := range version.Hazards(c.Snapshot.serverVersions(), c.Config.ServerVersion) {
+	for _, h := range version.Hazards(c.Snapshot.serverVersions(), c.Policy.ServerVersion) {
 		if h.Severity >= version.Warn {
 			r.emit(Event{Kind: Warned, Text: h.String()})
 		}
@@ -301,7 +301,7 @@ func (r *run) startSpec(c Case, m Member) (StartSpec, error) {
 func (r *run) unaware(ctx context.Context, c Case, m Member) error {
 	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
 	defer cancel()
-	lists, err := r.ownLists(bounded, c.Snapshot, m.ID)
+	lists, err := r.looker.ownLists(bounded, c.Snapshot, m.ID)
 	if err != nil {
 		return reason(ErrNoQuorum, "not every voter can be asked whether it lists us: %v", err)
 	}

@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -87,40 +86,19 @@ type Config struct {
 	ReturnAt Moment
 }
 
-// OnFailure is a policy for the entry of a join that failed. A voter is never
-// removed by any of them.
-type OnFailure string
+// policy is what decisions depend on; no hook is among it.
+func (c Config) policy() Policy {
+	return Policy{
+		ServerVersion: c.ServerVersion, OnFailure: c.OnFailure, SameName: c.SameName, Slot: c.Slot,
+		AcceptNoMargin: c.AcceptNoMargin, AcceptHazards: c.AcceptHazards, UpdateAddress: c.UpdateAddress, Rejoin: c.Rejoin,
+		ReadWithin: c.ReadWithin, Settle: c.Settle, StallTimeout: c.StallTimeout, ReturnAt: c.ReturnAt,
+	}
+}
 
-const (
-	UndoUnstarted OnFailure = ""     // remove what this call added and what never published itself
-	Keep          OnFailure = "keep" // touch nothing; the next Join goes on from it
-	Undo          OnFailure = "undo" // remove our learner, started or not
-)
-
-// SameName is a policy for another entry that has our name.
-type SameName string
-
-const (
-	Refuse        SameName = ""                // refuse, naming it
-	ReplaceIfDead SameName = "replace-if-dead" // remove it if it is dead and quorum allows
-)
-
-// Slot is a policy for a learner slot that another member holds.
-type Slot string
-
-const (
-	SlotWait     Slot = ""              // wait, and report the holder
-	SlotFail     Slot = "fail"          // refuse at once
-	EvictStalled Slot = "evict-stalled" // remove a holder that never started and is older than StallTimeout
-)
-
-// Moment is a point of a join that Join can return at.
-type Moment string
-
-const (
-	Serving  Moment = ""         // the new voter answers clients
-	Promoted Moment = "promoted" // the member votes; its client port may be silent still
-)
+// reach is how members are reached.
+func (c Config) reach() Reach {
+	return Reach{Endpoints: c.Endpoints, Alive: c.Alive, EndpointTimeout: c.EndpointTimeout, MetricsURL: c.MetricsURL}
+}
 
 // withDefaults fills in what zero means; c is not changed.
 func (c Config) withDefaults() Config {
@@ -181,19 +159,4 @@ func oneOf[T comparable](v T, allowed ...T) bool {
 		}
 	}
 	return false
-}
-
-// InputError is a wrong argument, refused before anything was asked or written.
-type InputError struct {
-	Field string // the argument or knob
-	Value string
-	Rule  string // what it breaks
-}
-
-func (e *InputError) Error() string {
-	return fmt.Sprintf("etcdjoin: %s %q %s", e.Field, e.Value, e.Rule)
-}
-
-func badInput(field, value, rule string) error {
-	return &InputError{Field: field, Value: value, Rule: rule}
 }

@@ -17,7 +17,7 @@ type Case struct {
 	Name     string   // empty: any, for a member that is known by its ID
 	PeerURLs []string // ours, as the caller spells them
 	Data     DataInfo // what our data directory holds
-	Config   Config   // its policies and thresholds; no hook is called
+	Policy   Policy
 
 	Started   ID            // the entry that Start was called for by this call
 	Missing   time.Duration // for how long that entry has not been in the list
@@ -56,7 +56,11 @@ type Act struct {
 
 // Writes reports whether the act changes the membership or the leader.
 func (a Act) Writes() bool {
-	return oneOf(a.Do, DoAddLearner, DoAddVoter, DoRemove, DoUpdate, DoPromote, DoMoveLeader)
+	switch a.Do {
+	case DoAddLearner, DoAddVoter, DoRemove, DoUpdate, DoPromote, DoMoveLeader:
+		return true
+	}
+	return false
 }
 
 // Refused ends the join for a reason.
@@ -167,7 +171,7 @@ func moved(c Case, why error) Act {
 	switch {
 	case taken:
 		return Refused(reason(why, "and another member has ours"))
-	case !c.Config.UpdateAddress || c.Snapshot.NoQuorum:
+	case !c.Policy.UpdateAddress || c.Snapshot.NoQuorum:
 		return Refused(why)
 	case held.Learner && !everyCan(c.Snapshot, version.SafeMemberUpdateOfLearner):
 		return Refused(reason(why, "it is a learner, and these versions would lose its role (etcd #21694)"))
@@ -221,7 +225,7 @@ func absent(c Case, s Strategy) Act {
 		return Refused(gone)
 	}
 	gone := reason(ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID)
-	if c.Data.Kind == DataMember && !c.Config.Rejoin {
+	if c.Data.Kind == DataMember && !c.Policy.Rejoin {
 		return Refused(gone)
 	}
 	next, hopeless := prospect(c, s)
@@ -263,7 +267,7 @@ func prospect(c Case, s Strategy) (next Act, hopeless bool) {
 
 // archive moves data aside that must never be started again, if the caller allows it.
 func archive(c Case, m Member, why error) Act {
-	if !c.Config.Rejoin {
+	if !c.Policy.Rejoin {
 		return Refused(why)
 	}
 	return Act{Do: DoArchive, Member: m, Text: why.Error()}
@@ -277,7 +281,7 @@ func nameTaken(c Case, ours ID) (Act, bool) {
 		return Act{}, false
 	}
 	taken := reason(ErrNameTaken, "%s", other.Member)
-	if c.Config.SameName != ReplaceIfDead {
+	if c.Policy.SameName != ReplaceIfDead {
 		return Refused(taken), true
 	}
 	if other.Liveness != Dead {
@@ -293,13 +297,13 @@ func slot(c Case, holders []Seen) Act {
 		lag, known := c.Snapshot.lag(h)
 		err.Holders = append(err.Holders, Holder{Member: h.Member, Lag: lag, Lags: known, Seen: c.Snapshot.At.Sub(h.Since)})
 	}
-	switch c.Config.Slot {
+	switch c.Policy.Slot {
 	case SlotFail:
 		return Refused(err)
 	case EvictStalled:
 		for _, h := range err.Holders {
-			if !h.Started() && h.Seen >= c.Config.StallTimeout {
-				return RemoveIt(c, h.Member, fmt.Sprintf("it holds the slot, never started, and is older than %s", c.Config.StallTimeout))
+			if !h.Started() && h.Seen >= c.Policy.StallTimeout {
+				return RemoveIt(c, h.Member, fmt.Sprintf("it holds the slot, never started, and is older than %s", c.Policy.StallTimeout))
 			}
 		}
 	}
@@ -337,7 +341,7 @@ func learner(c Case, s Strategy, ours Seen) Act {
 
 func lostDisk(c Case, s Strategy, ours Seen) Act {
 	switch next, hopeless := prospect(c, s); {
-	case !c.Config.Rejoin:
+	case !c.Policy.Rejoin:
 		return Refused(reason(ErrDataLost, "%s has run before, and its data is gone", ours.Member))
 	case hopeless:
 		return next
@@ -362,7 +366,7 @@ func voter(c Case, s Strategy, ours Seen) Act {
 	switch {
 	case c.Data.Kind == DataEmpty && c.Started != ours.ID:
 		return lostDisk(c, s, ours)
-	case c.Config.ReturnAt == Promoted && c.Started == ours.ID:
+	case c.Policy.ReturnAt == Promoted && c.Started == ours.ID:
 		return Act{Do: DoDone, Member: ours.Member}
 	case ours.Liveness == Alive && ours.Status.Learner:
 		// The list says voter, the server says learner: it has not applied its

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,26 +51,24 @@ type EtcdClient struct {
 var _ Client = (*EtcdClient)(nil)
 
 // NewClient makes a [Client] of c. It holds connections until Close, or until c
-// is closed. A nil c is refused by the joiner's constructor.
+// is closed. A nil c gives a nil client, which the joiners' constructors refuse.
 func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
+	if c == nil {
+		return nil
+	}
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 2 * time.Second
 	}
 	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg.PeerTLS), plain: newHTTP(cfg.ClientTLS)}
-	if c != nil {
-		e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
-			if len(c.Endpoints()) == 0 { // Dial would panic
-				return nil, reason(ErrUnreachable, "the caller's client has no endpoints")
-			}
-			return c.Dial(ep)
+	e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
+		if len(c.Endpoints()) == 0 { // Dial would panic
+			return nil, reason(ErrUnreachable, "the caller's client has no endpoints")
 		}
-		context.AfterFunc(c.Ctx(), e.Close)
+		return c.Dial(ep)
 	}
+	context.AfterFunc(c.Ctx(), e.Close)
 	return e
 }
-
-// usable is what the joiners' constructors ask of a client.
-func (e *EtcdClient) usable() bool { return e != nil && e.c != nil }
 
 // Close ends all connections. The caller's client stays open.
 func (e *EtcdClient) Close() {
@@ -124,7 +123,7 @@ func (e *EtcdClient) List(ctx context.Context, from ...Target) (List, error) {
 func (e *EtcdClient) lastGood(eps []string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if oneOf(e.good, eps...) {
+	if slices.Contains(eps, e.good) {
 		return e.good
 	}
 	return ""

@@ -34,8 +34,8 @@ func Gate(c Case, m Seen) error {
 		return reason(ErrNoQuorum, "the voters were not all asked in this pass")
 	case !m.Learner || !peerurl.SameSet(m.PeerURLs, c.PeerURLs):
 		return reason(ErrGone, "%s is not the learner that was added", m.Member)
-	case corrupt(c.Snapshot) != "":
-		return reason(ErrCorrupt, "%s", corrupt(c.Snapshot))
+	case c.Snapshot.corrupt() != "":
+		return reason(ErrCorrupt, "%s", c.Snapshot.corrupt())
 	}
 	if err := proven(c); err != nil {
 		return err
@@ -45,7 +45,7 @@ func Gate(c Case, m Seen) error {
 
 // proven holds the read to its terms.
 func proven(c Case) error {
-	p, within := c.Proof, c.Config.ReadWithin
+	p, within := c.Proof, c.Policy.ReadWithin
 	switch {
 	case p == nil:
 		return reason(ErrNotLive, "no linearizable read through it was answered within %s in this pass", within)
@@ -53,8 +53,8 @@ func proven(c Case) error {
 		return reason(ErrWrongCluster, "a server of cluster %s answered for it", p.ClusterID)
 	case p.Took > within:
 		return reason(ErrNotLive, "a linearizable read through it took %s, more than %s", p.Took, within)
-	case p.At.Sub(p.Since) < c.Config.Settle:
-		return reason(ErrNotLive, "it has answered that quickly for %s of %s only", p.At.Sub(p.Since), c.Config.Settle)
+	case p.At.Sub(p.Since) < c.Policy.Settle:
+		return reason(ErrNotLive, "it has answered that quickly for %s of %s only", p.At.Sub(p.Since), c.Policy.Settle)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func proven(c Case) error {
 // three; the read was just proven, so that step is exempt for a learner.
 func allowed(c Case, f Forecast) error {
 	exempt := f.Change == ToPromote && f.Voters == 1 && f.Live == 1
-	if f.Safe() || exempt || c.Config.AcceptNoMargin {
+	if f.Safe() || exempt || c.Policy.AcceptNoMargin {
 		return nil
 	}
 	return reason(ErrQuorumAtRisk, "%s", f)

@@ -48,7 +48,7 @@ var _ Joiner = (*Engine)(nil)
 // New makes an engine for the server that will run under this name. Wrong
 // arguments are an [*InputError]; nothing is asked of the cluster.
 func New(client Client, name string, config Config, strategy Strategy) (*Engine, error) {
-	if e, ok := client.(*EtcdClient); client == nil || ok && !e.usable() {
+	if e, ok := client.(*EtcdClient); client == nil || ok && e == nil {
 		return nil, badInput("client", "nil", "must not be nil")
 	}
 	if strategy == nil {

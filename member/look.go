@@ -11,6 +11,14 @@ import (
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 )
 
+// Reach is how the members of a cluster are reached.
+type Reach struct {
+	Endpoints       func(Member) []string // client URLs to dial
+	Alive           func(context.Context, Member) (Liveness, error)
+	EndpointTimeout time.Duration // of one read of one endpoint
+	MetricsURL      string        // of our own member
+}
+
 // patience bounds one pending request of a probe.
 const patience = 20 * time.Second
 
@@ -19,7 +27,7 @@ const patience = 20 * time.Second
 // own, whose last answer carries its age.
 type looker struct {
 	client Client
-	config Config
+	reach  Reach
 	ours   []string // our peer URLs: MetricsURL belongs to that member
 	wake   func()   // called when a member begins to answer
 
@@ -29,6 +37,21 @@ type looker struct {
 	probes map[ID]*watched
 	since  map[ID]time.Time // when earlier looks first saw a member, if they told
 	last   Snapshot
+
+	allowed  bool      // the caller may change the membership
+	diverged time.Time // since when the voters' lists differ; zero: they agree
+}
+
+// context is that of the probes: it ends with the looker.
+func (l *looker) context() context.Context { return l.ctx }
+
+// firstSeen is when each member was first seen by this looker, or by those before it.
+func (l *looker) firstSeen() map[ID]time.Time {
+	since := map[ID]time.Time{}
+	for id, w := range l.probes {
+		since[id] = w.since
+	}
+	return since
 }
 
 // watched is a member under watch.
@@ -45,9 +68,9 @@ type vital struct {
 	liveness Liveness
 }
 
-func newLooker(ctx context.Context, client Client, config Config, ours []string, wake func()) *looker {
+func newLooker(ctx context.Context, client Client, reach Reach, ours []string, wake func()) *looker {
 	ctx, cancel := context.WithCancel(ctx)
-	return &looker{client: client, config: config, ours: ours, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}}
+	return &looker{client: client, reach: reach, ours: ours, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}}
 }
 
 // close ends all probes and waits for them.
@@ -84,13 +107,13 @@ func (l *looker) look(ctx context.Context, fresh bool) (Snapshot, error) {
 // caller's client knows. Where none can be had, it is a serializable one beside
 // the error: it tells whom to ask whether there is a quorum at all.
 func (l *looker) list(ctx context.Context) (List, error) {
-	bounded, cancel := context.WithTimeout(ctx, l.config.EndpointTimeout)
+	bounded, cancel := context.WithTimeout(ctx, l.reach.EndpointTimeout)
 	defer cancel()
 	list, err := l.client.List(bounded, l.askable()...)
 	if err == nil || ctx.Err() != nil || classify(err) == fatal {
 		return list, err
 	}
-	again, cancelAgain := context.WithTimeout(ctx, l.config.EndpointTimeout)
+	again, cancelAgain := context.WithTimeout(ctx, l.reach.EndpointTimeout)
 	defer cancelAgain()
 	anybody := []Target{{}}
 	for _, m := range l.last.LiveVoters() {
@@ -153,9 +176,9 @@ func sameTarget(a, b Target) bool {
 }
 
 func (l *looker) target(m Member) Target {
-	t := Target{Member: m, Endpoints: l.config.Endpoints(m)}
+	t := Target{Member: m, Endpoints: l.reach.Endpoints(m)}
 	if peerurl.SameSet(m.PeerURLs, l.ours) {
-		t.MetricsURL = l.config.MetricsURL
+		t.MetricsURL = l.reach.MetricsURL
 	}
 	return t
 }
@@ -178,10 +201,10 @@ func (l *looker) vital(ctx context.Context, t Target, cluster ID) (vital, error)
 	if err == nil {
 		return vital{status: st, liveness: Alive}, nil
 	}
-	if l.config.Alive == nil {
+	if l.reach.Alive == nil {
 		return vital{}, err
 	}
-	word, hookErr := l.config.Alive(bounded, t.Member)
+	word, hookErr := l.reach.Alive(bounded, t.Member)
 	if hookErr != nil || word == Unknown {
 		return vital{}, errors.Join(err, hookErr)
 	}
@@ -194,9 +217,9 @@ func (l *looker) ask(ctx context.Context, t Target) (Status, error) {
 	if len(t.Endpoints) == 0 {
 		return Status{}, reason(ErrUnreachable, "it has published no client URL")
 	}
-	if l.config.Alive != nil {
+	if l.reach.Alive != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.config.EndpointTimeout/2)
+		ctx, cancel = context.WithTimeout(ctx, l.reach.EndpointTimeout/2)
 		defer cancel()
 	}
 	return l.client.Status(ctx, t)
@@ -205,11 +228,11 @@ func (l *looker) ask(ctx context.Context, t Target) (Status, error) {
 // await asks every member and waits for those that this look needs: the leader,
 // or for a fresh look all voters that can be asked.
 func (l *looker) await(ctx context.Context, list List, fresh bool) {
-	bounded, cancel := context.WithTimeout(ctx, l.config.EndpointTimeout)
+	bounded, cancel := context.WithTimeout(ctx, l.reach.EndpointTimeout)
 	defer cancel()
 	pending := map[ID]<-chan struct{}{}
 	for _, m := range list.Members {
-		if w := l.probes[m.ID]; len(w.target.Endpoints) > 0 || l.config.Alive != nil {
+		if w := l.probes[m.ID]; len(w.target.Endpoints) > 0 || l.reach.Alive != nil {
 			pending[m.ID] = w.status.ask()
 		}
 	}
@@ -230,7 +253,7 @@ func (l *looker) await(ctx context.Context, list List, fresh bool) {
 // under way: it has been waited for, and is not again.
 func (l *looker) hung(id ID) bool {
 	asked := l.probes[id].status.heard().asked
-	return !asked.IsZero() && time.Since(asked) >= l.config.EndpointTimeout
+	return !asked.IsZero() && time.Since(asked) >= l.reach.EndpointTimeout
 }
 
 // silent reports whether m is our own member and its port was silent so far: it
@@ -264,7 +287,7 @@ func (l *looker) seen(m Member) Seen {
 	if a.value.status.ID != 0 {
 		s.At = a.at
 	}
-	if a.live(l.config.EndpointTimeout) {
+	if a.live(l.reach.EndpointTimeout) {
 		s.Liveness = a.value.liveness
 	}
 	return s
@@ -296,7 +319,7 @@ func indexOf(s Snapshot) uint64 {
 }
 
 // corrupt is the CORRUPT alarm in a member's own words, or empty.
-func corrupt(s Snapshot) string {
+func (s Snapshot) corrupt() string {
 	for _, m := range s.Members {
 		for _, e := range m.Status.Errors {
 			if strings.Contains(e, "CORRUPT") {

@@ -60,7 +60,7 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 		return Case{}, err
 	}
 	r.departed(s)
-	c := Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Config: r.config, Started: r.started, SlotLimit: r.slotLimit}
+	c := Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.started, SlotLimit: r.slotLimit}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
 			return Case{}, because(errHook, fmt.Errorf("inspect the data directory: %w", err))
@@ -68,7 +68,7 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 	}
 	ours, found := s.ByURLs(r.urls)
 	if fresh = c.Snapshot.Fresh; fresh && !s.NoQuorum && !ours.Started() {
-		c.Survey = r.survey(ctx, &c.Snapshot)
+		c.Survey = r.looker.survey(ctx, &c.Snapshot)
 	}
 	if r.started != 0 && r.config.Exited != nil {
 		c.Exit = r.config.Exited(ctx)
@@ -190,7 +190,7 @@ func (r *run) serves(ctx context.Context, ours Seen) bool {
 }
 
 func (r *run) agreed(ctx context.Context, ours Seen) error {
-	lists, err := r.ownLists(ctx, r.looker.last, ours.ID)
+	lists, err := r.looker.ownLists(ctx, r.looker.last, ours.ID)
 	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		if m, ok := find(lists[id], ours.ID); !ok || m.Learner {
 			err = errors.Join(err, reason(ErrDiverged, "voter %s does not list %s as a voter", id, ours.ID))

@@ -9,12 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 )
 
 // newHTTP makes a client that goes to exactly the server it is pointed at: no
@@ -193,18 +190,4 @@ func get(ctx context.Context, c *http.Client, base, path string) (http.Header, [
 		return nil, nil, &Unready{Status: resp.StatusCode, Text: string(body)}
 	}
 	return resp.Header, body, nil
-}
-
-func checkMetricsURL(raw string) error {
-	if raw == "" {
-		return nil
-	}
-	if strings.ContainsAny(raw, "@?#") {
-		return badInput("Config.MetricsURL", peerurl.Redact(raw), "must not name a user or have a query")
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return badInput("Config.MetricsURL", raw, "must be an http or https URL")
-	}
-	return nil
 }

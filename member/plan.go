@@ -52,7 +52,7 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 	act := r.decide(c)
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,
 		Forecast: Foresee(c.Snapshot, ToPromote, act.Member),
-		Hazards:  version.Hazards(c.Snapshot.serverVersions(), c.Config.ServerVersion)}
+		Hazards:  version.Hazards(c.Snapshot.serverVersions(), c.Policy.ServerVersion)}
 	if act.Do == DoRefuse {
 		p.Refused = act.Why
 	}

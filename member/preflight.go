@@ -8,7 +8,7 @@ import (
 
 // preflight is what must hold before this cluster gets a new member at all.
 func preflight(c Case) error {
-	if text := corrupt(c.Snapshot); text != "" {
+	if text := c.Snapshot.corrupt(); text != "" {
 		return reason(ErrCorrupt, "%s", text)
 	}
 	if err := refusesUs(c.Snapshot); err != nil {
@@ -18,10 +18,10 @@ func preflight(c Case) error {
 		return reason(ErrDowngrading, "a server of the same version would not be let in")
 	}
 	servers := c.Snapshot.serverVersions()
-	if err := version.Skew(c.Config.ServerVersion, servers); err != nil {
+	if err := version.Skew(c.Policy.ServerVersion, servers); err != nil {
 		return err
 	}
-	return version.Refusal(version.Hazards(servers, c.Config.ServerVersion), c.Config.AcceptHazards)
+	return version.Refusal(version.Hazards(servers, c.Policy.ServerVersion), c.Policy.AcceptHazards)
 }
 
 // refusesUs finds a server's answer that no wait heals, where none has told

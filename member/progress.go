@@ -188,3 +188,19 @@ func (t *tracker) phase(e evidence, p Progress) Phase {
 func (p Progress) stalled(timeout time.Duration) bool {
 	return p.Still >= timeout && (p.readable || !p.Phase.answers())
 }
+
+func (t *tracker) memorise(m *Memory) {
+	m.StartedAt, m.Moved, m.Phase = t.began, t.moved, phases[t.best]
+	m.Index, m.DBSize, m.Received = t.index, t.size, t.received
+}
+
+func (t *tracker) recall(m Memory) {
+	t.began, t.moved, t.received = m.StartedAt, m.Moved, m.Received
+	t.index, t.size, t.last.Index, t.firstIndex = m.Index, m.DBSize, m.Index, m.Index
+	for rank, p := range phases {
+		if p == m.Phase {
+			t.best = rank
+		}
+	}
+	t.answered = t.best > 0
+}

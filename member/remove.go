@@ -89,14 +89,14 @@ func runByID(ctx context.Context, client Client, id ID, config Config) (*run, er
 	e.name = m.Name
 	r := e.bareRun(strings.Join(m.PeerURLs, ","))
 	r.urls, r.ours = m.PeerURLs, id // as they are listed, even where no joiner may have them
-	r.looker = newLooker(ctx, e.client, e.config, r.urls, r.rouse)
+	r.looker = newLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
 	return r, nil
 }
 
 // lookUp finds a member by its ID, waiting for the cluster as a join would.
 func (e *Engine) lookUp(ctx context.Context, id ID) (m Member, found bool, err error) {
 	r := e.bareRun("member " + id.String())
-	r.looker = newLooker(ctx, e.client, e.config, nil, r.rouse)
+	r.looker = newLooker(ctx, e.client, e.config.reach(), nil, r.rouse)
 	defer r.close()
 	r.decide = func(c Case) Act {
 		seen, ok := c.Snapshot.ByID(id)

@@ -32,10 +32,8 @@ type run struct {
 	adding    bool      // an add of this call has no entry yet
 	asked     bool      // a vote was asked for
 	greeted   bool      // the first look was reported
-	allowed   bool      // the caller may change the membership
 	stopping  bool      // the server of a removed entry is to be stopped
 	undoing   bool      // a failed join is undone; that has a stop of its own
-	diverged  time.Time // since when the voters' lists differ; zero: they agree
 	stepping  bool      // this is a Step, not a Join
 	removing  ID        // whom this call removes; 0: nobody, or that was seen done
 	removedAt time.Time // when the last one was sent
@@ -61,7 +59,7 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 		return nil, r.joinError(err)
 	}
 	r.urls = peerurl.Strings(urls) // the caller's spelling, without space around it
-	r.looker = newLooker(ctx, e.client, e.config, r.urls, r.rouse)
+	r.looker = newLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
 	return r, nil
 }
 

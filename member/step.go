@@ -90,29 +90,10 @@ func (r *run) recall(m Memory) {
 }
 
 func (r *run) memory() Memory {
-	m := Memory{Started: r.started, Ours: r.ours, Removing: r.removing, RemovedAt: r.removedAt, Missed: r.missed, SlotLimit: r.slotLimit, Since: map[ID]time.Time{}}
-	for id, w := range r.looker.probes {
-		m.Since[id] = w.since
-	}
+	m := Memory{Started: r.started, Ours: r.ours, Removing: r.removing, RemovedAt: r.removedAt, Missed: r.missed, SlotLimit: r.slotLimit, Since: r.looker.firstSeen()}
 	if r.watch != nil {
 		r.watch.tracker.memorise(&m)
 		m.Near = r.watch.near
 	}
 	return m
-}
-
-func (t *tracker) memorise(m *Memory) {
-	m.StartedAt, m.Moved, m.Phase = t.began, t.moved, phases[t.best]
-	m.Index, m.DBSize, m.Received = t.index, t.size, t.received
-}
-
-func (t *tracker) recall(m Memory) {
-	t.began, t.moved, t.received = m.StartedAt, m.Moved, m.Received
-	t.index, t.size, t.last.Index, t.firstIndex = m.Index, m.DBSize, m.Index, m.Index
-	for rank, p := range phases {
-		if p == m.Phase {
-			t.best = rank
-		}
-	}
-	t.answered = t.best > 0
 }

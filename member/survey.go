@@ -27,40 +27,40 @@ const settleLists = 3 * time.Second
 
 // survey asks all of it at once, bounded by one EndpointTimeout, and tells dead
 // members from those that only we cannot reach.
-func (r *run) survey(ctx context.Context, s *Snapshot) *Survey {
-	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+func (l *looker) survey(ctx context.Context, s *Snapshot) *Survey {
+	bounded, cancel := context.WithTimeout(ctx, l.reach.EndpointTimeout)
 	defer cancel()
 	var v Survey
 	var wg sync.WaitGroup
 	via, _ := writeTo(*s)
-	if !r.allowed {
-		wg.Go(func() { v.Denied = r.client.MayChange(bounded, via) })
+	if !l.allowed {
+		wg.Go(func() { v.Denied = l.client.MayChange(bounded, via) })
 	}
 	var lists map[ID]List
-	wg.Go(func() { lists, _ = r.ownLists(bounded, *s, 0) })
-	wg.Go(func() { v.Downgrading = r.downgrading(bounded, *s) })
+	wg.Go(func() { lists, _ = l.ownLists(bounded, *s, 0) })
+	wg.Go(func() { v.Downgrading = l.downgrading(bounded, *s) })
 	var connected map[ID]bool
 	if anySilent(*s) {
 		wg.Go(func() {
-			m, _ := r.client.Metrics(bounded, via) // where it does not tell, they stay unknown
+			m, _ := l.client.Metrics(bounded, via) // where it does not tell, they stay unknown
 			connected = m.Connected
 		})
 	}
 	wg.Wait()
 	markDead(s, connected)
-	r.allowed = v.Denied == nil
+	l.allowed = v.Denied == nil
 	if v.Denied != nil && classify(v.Denied) != fatal {
 		v.Denied = nil // no answer is no refusal; the write itself will tell
 	}
 	v.Diverged = diverged(lists)
 	switch {
 	case v.Diverged == nil:
-		r.diverged = time.Time{}
-	case r.diverged.IsZero():
-		r.diverged = time.Now()
+		l.diverged = time.Time{}
+	case l.diverged.IsZero():
+		l.diverged = time.Now()
 	}
 	if v.Diverged != nil {
-		v.For = time.Since(r.diverged)
+		v.For = time.Since(l.diverged)
 	}
 	return &v
 }
@@ -81,7 +81,7 @@ func markDead(s *Snapshot, connected map[ID]bool) {
 }
 
 // ownLists asks every voter that answers, but one, for the list it holds itself.
-func (r *run) ownLists(ctx context.Context, s Snapshot, but ID) (map[ID]List, error) {
+func (l *looker) ownLists(ctx context.Context, s Snapshot, but ID) (map[ID]List, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	lists := map[ID]List{}
@@ -91,7 +91,7 @@ func (r *run) ownLists(ctx context.Context, s Snapshot, but ID) (map[ID]List, er
 			continue
 		}
 		wg.Go(func() {
-			list, err := r.client.ListAt(ctx, v.Target)
+			list, err := l.client.ListAt(ctx, v.Target)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -134,7 +134,7 @@ func digest(l List) string {
 }
 
 // downgrading asks 3.6 and later by their Status, 3.5 by its peer port.
-func (r *run) downgrading(ctx context.Context, s Snapshot) bool {
+func (l *looker) downgrading(ctx context.Context, s Snapshot) bool {
 	for _, m := range s.Members {
 		if m.Status.Downgrading {
 			return true
@@ -144,6 +144,6 @@ func (r *run) downgrading(ctx context.Context, s Snapshot) bool {
 	if !ok {
 		return false
 	}
-	answer, err := r.client.Read(ctx, leader.Target)
+	answer, err := l.client.Read(ctx, leader.Target)
 	return err == nil && answer.Downgrading
 }

@@ -34,7 +34,7 @@ type watch struct {
 }
 
 func (r *run) newWatch(m Member) *watch {
-	ctx, cancel := context.WithCancel(r.looker.ctx)
+	ctx, cancel := context.WithCancel(r.looker.context())
 	now := time.Now()
 	w := &watch{id: m.ID, client: r.client, config: r.config, cancel: cancel, tracker: newTracker(now), quiet: now}
 	target := r.looker.target(m)
