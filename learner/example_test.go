@@ -7,25 +7,26 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 // instant is a cluster in which nothing takes time.
-func instant(peerURLs ...string) *membertest.Cluster {
-	cluster := membertest.New(peerURLs...)
-	cluster.Timing = membertest.Timing{}
-	return cluster
+func instant(peerURLs ...string) *clustertest.Cluster {
+	fake := clustertest.New(peerURLs...)
+	fake.Timing = clustertest.Timing{}
+	return fake
 }
 
 func ExampleLearnerJoiner_Join() {
-	cluster := instant("https://10.0.0.1:2380") // member.NewClient(c, …) in real use
+	fake := instant("https://10.0.0.1:2380") // cluster.NewClient(c, …) in real use
 	start := func(ctx context.Context, spec member.StartSpec) error {
 		fmt.Println("start etcd --name", spec.Name, "--initial-cluster", spec.InitialCluster)
-		return cluster.Start(ctx, spec) // write a unit or a manifest in real use
+		return fake.Start(ctx, spec) // write a unit or a manifest in real use
 	}
-	joiner, err := learner.NewJoiner(cluster, "cp-2", member.Config{Start: start})
+	joiner, err := learner.NewJoiner(fake, "cp-2", member.Config{Start: start})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,8 +46,8 @@ func ExampleLearnerJoiner_Join() {
 
 // To call Join again is always right: it does what is still missing.
 func ExampleLearnerJoiner_Join_again() {
-	cluster := instant("https://10.0.0.1:2380", "https://10.0.0.2:2380", "https://10.0.0.3:2380")
-	joiner, err := learner.NewJoiner(cluster, "cp-4", member.Config{Start: cluster.Start})
+	fake := instant("https://10.0.0.1:2380", "https://10.0.0.2:2380", "https://10.0.0.3:2380")
+	joiner, err := learner.NewJoiner(fake, "cp-4", member.Config{Start: fake.Start})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -62,8 +63,8 @@ func ExampleLearnerJoiner_Join_again() {
 
 // A plan says what a join would do next, and writes nothing.
 func ExampleLearnerJoiner_plan() {
-	cluster := instant("https://10.0.0.1:2380", "https://10.0.0.2:2380", "https://10.0.0.3:2380")
-	joiner, err := learner.NewJoiner(cluster, "cp-4", member.Config{})
+	fake := instant("https://10.0.0.1:2380", "https://10.0.0.2:2380", "https://10.0.0.3:2380")
+	joiner, err := learner.NewJoiner(fake, "cp-4", member.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -78,7 +79,7 @@ func ExampleLearnerJoiner_plan() {
 
 	plan, err = joiner.Plan(context.Background(), "https://10.0.0.3:2380") // somebody else's
 	fmt.Println(plan.Do, errors.Is(plan.Refused, member.ErrOtherName), err)
-	fmt.Println("written:", len(cluster.Writes()))
+	fmt.Println("written:", len(fake.Writes()))
 	// Output:
 	// next: add learner
 	// to promote takes 3 voters of quorum 2 to 4 of quorum 3; 3 of them answer, and 0 more may fail even if the new one does
@@ -89,14 +90,14 @@ func ExampleLearnerJoiner_plan() {
 // Somebody has added and started a learner, and left: it is given its vote by
 // its ID, from anywhere.
 func ExamplePromote() {
-	cluster := instant("https://10.0.0.1:2380", "https://10.0.0.2:2380")
-	id := cluster.AddRaw(member.Member{PeerURLs: []string{"https://10.0.0.3:2380"}, Learner: true})
-	cluster.Restart(id)
+	fake := instant("https://10.0.0.1:2380", "https://10.0.0.2:2380")
+	id := fake.AddRaw(cluster.Member{PeerURLs: []string{"https://10.0.0.3:2380"}, Learner: true})
+	fake.Restart(id)
 
-	r, err := learner.Promote(context.Background(), cluster, id, member.Config{})
+	r, err := learner.Promote(context.Background(), fake, id, member.Config{})
 	fmt.Println(r.Member.Role(), r.Margin, err)
 
-	_, err = learner.Promote(context.Background(), cluster, 0xbad, member.Config{})
+	_, err = learner.Promote(context.Background(), fake, 0xbad, member.Config{})
 	fmt.Println(errors.Is(err, member.ErrGone))
 	// Output:
 	// voter 1 <nil>

@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 const (
@@ -22,13 +23,13 @@ const (
 
 // join joins the server on host by the learner's way, as the process of an
 // installer would: each call is a new process.
-func join(ctx context.Context, cluster *membertest.Cluster, peerURL, name string, change ...func(*member.Config)) (member.Result, error) {
-	host := cluster.Host(peerURL)
+func join(ctx context.Context, fake *clustertest.Cluster, peerURL, name string, change ...func(*member.Config)) (member.Result, error) {
+	host := fake.Host(peerURL)
 	config := member.Config{Start: host.Start, Stop: host.Stop, DataDir: host, Rejoin: true}
 	for _, f := range change {
 		f(&config)
 	}
-	j, err := learner.NewJoiner(cluster, name, config)
+	j, err := learner.NewJoiner(fake, name, config)
 	if err != nil {
 		return member.Result{}, err
 	}
@@ -36,19 +37,19 @@ func join(ctx context.Context, cluster *membertest.Cluster, peerURL, name string
 }
 
 // faults are what can happen to one call.
-var faults = map[string]func(cancel func()) membertest.Fault{
-	"error before": func(func()) membertest.Fault { return membertest.Fault{Before: errors.New("connection refused")} },
-	"error after":  func(func()) membertest.Fault { return membertest.Fault{After: errors.New("connection reset")} },
-	"hang before":  func(func()) membertest.Fault { return membertest.Fault{Hang: true} },
-	"hang after":   func(func()) membertest.Fault { return membertest.Fault{HangAfter: true} },
-	"stale":        func(func()) membertest.Fault { return membertest.Fault{Stale: true} },
-	"twice":        func(func()) membertest.Fault { return membertest.Fault{Duplicate: true} },
-	"late":         func(func()) membertest.Fault { return membertest.Fault{Late: 12 * time.Second} },
-	"killed before": func(cancel func()) membertest.Fault {
-		return membertest.Fault{OnCall: cancel, Hang: true}
+var faults = map[string]func(cancel func()) clustertest.Fault{
+	"error before": func(func()) clustertest.Fault { return clustertest.Fault{Before: errors.New("connection refused")} },
+	"error after":  func(func()) clustertest.Fault { return clustertest.Fault{After: errors.New("connection reset")} },
+	"hang before":  func(func()) clustertest.Fault { return clustertest.Fault{Hang: true} },
+	"hang after":   func(func()) clustertest.Fault { return clustertest.Fault{HangAfter: true} },
+	"stale":        func(func()) clustertest.Fault { return clustertest.Fault{Stale: true} },
+	"twice":        func(func()) clustertest.Fault { return clustertest.Fault{Duplicate: true} },
+	"late":         func(func()) clustertest.Fault { return clustertest.Fault{Late: 12 * time.Second} },
+	"killed before": func(cancel func()) clustertest.Fault {
+		return clustertest.Fault{OnCall: cancel, Hang: true}
 	},
-	"killed after": func(cancel func()) membertest.Fault {
-		return membertest.Fault{OnDone: cancel, HangAfter: true}
+	"killed after": func(cancel func()) clustertest.Fault {
+		return clustertest.Fault{OnDone: cancel, HangAfter: true}
 	},
 }
 
@@ -70,13 +71,13 @@ func TestAnyFaultAtAnyCallIsSurvived(t *testing.T) {
 	}
 }
 
-func callsOfAGoodJoin(t *testing.T, voters []string) map[membertest.Op]int {
-	counts := map[membertest.Op]int{}
+func callsOfAGoodJoin(t *testing.T, voters []string) map[clustertest.Op]int {
+	counts := map[clustertest.Op]int{}
 	synctest.Test(t, func(t *testing.T) {
-		cluster := membertest.New(voters...)
-		_, err := join(t.Context(), cluster, d, "new")
+		fake := clustertest.New(voters...)
+		_, err := join(t.Context(), fake, d, "new")
 		require.NoError(t, err)
-		for _, call := range cluster.Calls() {
+		for _, call := range fake.Calls() {
 			counts[call.Op]++
 		}
 	})
@@ -84,21 +85,21 @@ func callsOfAGoodJoin(t *testing.T, voters []string) map[membertest.Op]int {
 	return counts
 }
 
-func faultAt(t *testing.T, voters []string, op membertest.Op, nth int, fault func(func()) membertest.Fault) {
-	cluster := membertest.New(voters...)
+func faultAt(t *testing.T, voters []string, op clustertest.Op, nth int, fault func(func()) clustertest.Fault) {
+	fake := clustertest.New(voters...)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cluster.Fault(op, nth, fault(cancel))
-	r, err := join(ctx, cluster, d, "new", func(c *member.Config) {
+	fake.Fault(op, nth, fault(cancel))
+	r, err := join(ctx, fake, d, "new", func(c *member.Config) {
 		if ctx.Err() != nil {
 			c.OnFailure = member.Keep
 		}
 	})
-	holds(t, cluster)
+	holds(t, fake)
 	if err != nil {
 		var join *member.JoinError
 		require.ErrorAs(t, err, &join)
-		if op == membertest.OpStart {
+		if op == clustertest.OpStart {
 			require.Equal(t, member.StepStart, join.Step, "a start hook that fails, or hangs for ever, ends the join")
 		} else {
 			require.ErrorIs(t, err, context.Canceled, "no single fault is final but the caller's death")
@@ -107,34 +108,34 @@ func faultAt(t *testing.T, voters []string, op membertest.Op, nth int, fault fun
 		assert.False(t, r.Member.Learner)
 	}
 
-	cluster.ClearFaults()
+	fake.ClearFaults()
 	time.Sleep(15 * time.Second) // what was late arrives
-	holds(t, cluster)
+	holds(t, fake)
 	again, cancelAgain := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancelAgain()
-	r, err = join(again, cluster, d, "new")
+	r, err = join(again, fake, d, "new")
 	require.NoError(t, err, "the next Join does not converge")
-	holds(t, cluster)
-	assert.Len(t, cluster.Members(), len(voters)+1)
+	holds(t, fake)
+	assert.Len(t, fake.Members(), len(voters)+1)
 	assert.Equal(t, len(voters)+1, r.Voters)
 }
 
 // holds checks what must hold at any time.
-func holds(t *testing.T, cluster *membertest.Cluster) {
+func holds(t *testing.T, fake *clustertest.Cluster) {
 	t.Helper()
-	assert.False(t, cluster.QuorumLost(), "the quorum was lost")
-	assert.Empty(t, cluster.VotesGivenToDead())
+	assert.False(t, fake.QuorumLost(), "the quorum was lost")
+	assert.Empty(t, fake.VotesGivenToDead())
 	ours := 0
-	for _, m := range cluster.Members() {
+	for _, m := range fake.Members() {
 		if m.PeerURLs[0] == d {
 			ours++
 		}
 	}
 	assert.LessOrEqual(t, ours, 1, "more than one entry is ours")
-	for id := member.ID(1); int(id) <= len(cluster.LiveVoters()) && id <= 3; id++ {
-		m, ok := cluster.Member(id)
+	for id := cluster.ID(1); int(id) <= len(fake.LiveVoters()) && id <= 3; id++ {
+		m, ok := fake.Member(id)
 		assert.True(t, ok && !m.Learner, "a member of others was touched")
-		if len(cluster.Members()) <= 2 {
+		if len(fake.Members()) <= 2 {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
@@ -71,7 +72,7 @@ func (g *FeatureGate) String() string { return fmt.Sprintf("%s=%t", FeatureName,
 
 // NewJoiner makes the joiner that the gate chooses. Off, it is a VotingJoiner
 // that accepts to be without margin: the old way could do no first join else.
-func (g *FeatureGate) NewJoiner(client member.Client, name string, config member.Config) (member.Joiner, error) {
+func (g *FeatureGate) NewJoiner(client cluster.Client, name string, config member.Config) (member.Joiner, error) {
 	if g.Enabled() {
 		return NewJoiner(client, name, config)
 	}

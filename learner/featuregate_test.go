@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 func TestTheGateChoosesTheStrategyAtEachStage(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTheGateChoosesTheStrategyAtEachStage(t *testing.T) {
 				assert.Equal(t, tc.refused, errors.As(err, &input))
 			}
 			assert.Equal(t, tc.learner, gate.Enabled())
-			j, err := gate.NewJoiner(membertest.New("http://10.0.0.1:2380"), "new", member.Config{})
+			j, err := gate.NewJoiner(clustertest.New("http://10.0.0.1:2380"), "new", member.Config{})
 			require.NoError(t, err)
 			if tc.learner {
 				assert.IsType(t, (*learner.LearnerJoiner)(nil), j)

@@ -17,9 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 var (
@@ -30,7 +31,7 @@ var (
 // mishap is one thing that goes wrong: with the nth call of an operation, or with a
 // machine, some time after the join began.
 type mishap struct {
-	op    membertest.Op
+	op    clustertest.Op
 	nth   int
 	after time.Duration // of an accident, that has no op
 	what  string
@@ -45,21 +46,21 @@ func (m mishap) String() string {
 
 // accidents happen to machines. What has an end is over after twenty seconds.
 var accidents = map[string]struct {
-	begin, end func(c *membertest.Cluster, leader, ours member.ID)
+	begin, end func(c *clustertest.Cluster, leader, ours cluster.ID)
 	ours       bool // it happens to our server
 	lasts      bool // a machine is down until somebody does something about it
 }{
-	"the leader is killed": {begin: func(c *membertest.Cluster, l, _ member.ID) { c.Kill(l) }, end: func(c *membertest.Cluster, l, _ member.ID) { c.Restart(l) }},
-	"the leader is paused": {begin: func(c *membertest.Cluster, l, _ member.ID) { c.Pause(l) }, end: func(c *membertest.Cluster, l, _ member.ID) { c.Resume(l) }},
-	"the leader is cut":    {begin: func(c *membertest.Cluster, l, _ member.ID) { c.CutPeer(l) }, end: func(c *membertest.Cluster, l, _ member.ID) { c.HealPeer(l) }},
-	"leadership moves":     {begin: func(c *membertest.Cluster, l, _ member.ID) { c.SetLeader(l%3 + 1) }},
-	"ours is killed":       {ours: true, begin: func(c *membertest.Cluster, _, o member.ID) { c.Kill(o) }, end: func(c *membertest.Cluster, _, o member.ID) { c.Restart(o) }},
-	"ours is paused":       {ours: true, begin: func(c *membertest.Cluster, _, o member.ID) { c.Pause(o) }, end: func(c *membertest.Cluster, _, o member.ID) { c.Resume(o) }},
-	"ours is cut":          {ours: true, begin: func(c *membertest.Cluster, _, o member.ID) { c.CutPeer(o) }, end: func(c *membertest.Cluster, _, o member.ID) { c.HealPeer(o) }},
-	"ours lags":            {ours: true, begin: func(c *membertest.Cluster, _, o member.ID) { c.Lag(o, 5) }, end: func(c *membertest.Cluster, _, o member.ID) { c.Lag(o, 0) }},
-	"our disk is lost":     {ours: true, lasts: true, begin: func(c *membertest.Cluster, _, o member.ID) { c.Wipe(o) }},
-	"clients write":        {begin: func(c *membertest.Cluster, _, _ member.ID) { c.Put(10_000) }},
-	"an operator removes":  {begin: func(c *membertest.Cluster, _, o member.ID) { c.Removed(o) }},
+	"the leader is killed": {begin: func(c *clustertest.Cluster, l, _ cluster.ID) { c.Kill(l) }, end: func(c *clustertest.Cluster, l, _ cluster.ID) { c.Restart(l) }},
+	"the leader is paused": {begin: func(c *clustertest.Cluster, l, _ cluster.ID) { c.Pause(l) }, end: func(c *clustertest.Cluster, l, _ cluster.ID) { c.Resume(l) }},
+	"the leader is cut":    {begin: func(c *clustertest.Cluster, l, _ cluster.ID) { c.CutPeer(l) }, end: func(c *clustertest.Cluster, l, _ cluster.ID) { c.HealPeer(l) }},
+	"leadership moves":     {begin: func(c *clustertest.Cluster, l, _ cluster.ID) { c.SetLeader(l%3 + 1) }},
+	"ours is killed":       {ours: true, begin: func(c *clustertest.Cluster, _, o cluster.ID) { c.Kill(o) }, end: func(c *clustertest.Cluster, _, o cluster.ID) { c.Restart(o) }},
+	"ours is paused":       {ours: true, begin: func(c *clustertest.Cluster, _, o cluster.ID) { c.Pause(o) }, end: func(c *clustertest.Cluster, _, o cluster.ID) { c.Resume(o) }},
+	"ours is cut":          {ours: true, begin: func(c *clustertest.Cluster, _, o cluster.ID) { c.CutPeer(o) }, end: func(c *clustertest.Cluster, _, o cluster.ID) { c.HealPeer(o) }},
+	"ours lags":            {ours: true, begin: func(c *clustertest.Cluster, _, o cluster.ID) { c.Lag(o, 5) }, end: func(c *clustertest.Cluster, _, o cluster.ID) { c.Lag(o, 0) }},
+	"our disk is lost":     {ours: true, lasts: true, begin: func(c *clustertest.Cluster, _, o cluster.ID) { c.Wipe(o) }},
+	"clients write":        {begin: func(c *clustertest.Cluster, _, _ cluster.ID) { c.Put(10_000) }},
+	"an operator removes":  {begin: func(c *clustertest.Cluster, _, o cluster.ID) { c.Removed(o) }},
 }
 
 // schedule is a join and all that goes wrong in it.
@@ -78,12 +79,12 @@ func (s schedule) String() string {
 // stage is a schedule while it is played.
 type stage struct {
 	schedule
-	cluster  *membertest.Cluster
+	cluster  *clustertest.Cluster
 	mu       sync.Mutex
 	down     bool      // some machine is
 	accident time.Time // the last one
 	votes    int       // given to the dead, when last seen
-	voted    map[member.ID]bool
+	voted    map[cluster.ID]bool
 	wrong    []string
 }
 
@@ -93,7 +94,7 @@ type stage struct {
 func (s schedule) play(t *testing.T) (wrong []string) {
 	seed(1)
 	synctest.Test(t, func(t *testing.T) {
-		st := &stage{schedule: s, cluster: membertest.New(s.voters...), voted: map[member.ID]bool{}}
+		st := &stage{schedule: s, cluster: clustertest.New(s.voters...), voted: map[cluster.ID]bool{}}
 		urls := []string{d, "http://10.0.0.8:2380", "http://10.0.0.9:2380"}[:1+s.others]
 		st.joinAll(t, urls, true)
 		st.cluster.ClearFaults()
@@ -128,7 +129,7 @@ func (st *stage) joinAll(t *testing.T, urls []string, mishaps bool) []error {
 			ctx, cancel = context.WithTimeout(t.Context(), st.within)
 		}
 		w := wire{Cluster: st.cluster, far: time.Duration(i) * 541 * time.Nanosecond, dead: new(atomic.Bool),
-			other: func(member.ID) member.ID { return membertest.ClusterID }, wrote: func(membertest.Op, error) { st.check() }}
+			other: func(cluster.ID) cluster.ID { return clustertest.ClusterID }, wrote: func(clustertest.Op, error) { st.check() }}
 		if mishaps && i == 0 {
 			st.begin(func() {
 				w.dead.Store(true)
@@ -171,7 +172,7 @@ func (st *stage) join(ctx context.Context, w wire, name, url string) error {
 
 // begin sets everything up that will go wrong.
 func (st *stage) begin(die func()) {
-	st.cluster.FaultAll(membertest.OpPromote, membertest.Fault{OnDone: st.check})
+	st.cluster.FaultAll(clustertest.OpPromote, clustertest.Fault{OnDone: st.check})
 	for _, m := range st.mishaps {
 		if m.op != "" {
 			f := faults[m.what](die)
@@ -211,7 +212,7 @@ func (st *stage) happen(what string) {
 }
 
 // ours is our entry, 0 if there is none.
-func (st *stage) ours() member.ID {
+func (st *stage) ours() cluster.ID {
 	for _, m := range st.cluster.Members() {
 		if m.PeerURLs[0] == d {
 			return m.ID
@@ -267,7 +268,7 @@ func (st *stage) check() {
 func (st *stage) sinceAccident() time.Duration {
 	var asked time.Time
 	for _, w := range st.cluster.Writes() {
-		if w.Op == membertest.OpPromote {
+		if w.Op == clustertest.OpPromote {
 			asked = w.When
 		}
 	}
@@ -277,7 +278,7 @@ func (st *stage) sinceAccident() time.Duration {
 // checkMargin looks at each vote when it is first seen: the quorum must survive if
 // the new voter fails at once, but for the second voter of all. A look may be as old
 // as one EndpointTimeout.
-func (st *stage) checkMargin(members []member.Member) {
+func (st *stage) checkMargin(members []cluster.Member) {
 	voters := 0
 	for _, m := range members {
 		if !m.Learner {
@@ -289,7 +290,7 @@ func (st *stage) checkMargin(members []member.Member) {
 			continue
 		}
 		st.voted[m.ID] = true
-		live := slices.DeleteFunc(st.cluster.LiveVoters(), func(v member.Member) bool { return v.ID == m.ID })
+		live := slices.DeleteFunc(st.cluster.LiveVoters(), func(v cluster.Member) bool { return v.ID == m.ID })
 		if int(m.ID) > len(st.voters) && voters > 2 && len(live) <= voters/2 && st.sinceAccident() > 2100*time.Millisecond {
 			st.note("%s got its vote beside %d live of %d voters", m, len(live), voters)
 		}
@@ -300,7 +301,7 @@ func (st *stage) checkMargin(members []member.Member) {
 func (st *stage) checkRemoves() {
 	wiped := slices.ContainsFunc(st.mishaps, func(m mishap) bool { return m.what == "our disk is lost" })
 	for _, w := range st.cluster.Writes() {
-		if w.Op == membertest.OpRemove && w.Applied && st.voted[w.ID] && !wiped {
+		if w.Op == clustertest.OpRemove && w.Applied && st.voted[w.ID] && !wiped {
 			st.violated("the voter %s was removed", w.ID)
 		}
 	}
@@ -325,8 +326,8 @@ func (st *stage) converged(joined int) {
 // each other.
 func TestAnyTwoFaultsAreSurvived(t *testing.T) {
 	var single []mishap
-	for op, n := range map[membertest.Op]int{membertest.OpList: 2, membertest.OpAdd: 1, membertest.OpListAt: 1,
-		membertest.OpStart: 1, membertest.OpRead: 1, membertest.OpPromote: 1} {
+	for op, n := range map[clustertest.Op]int{clustertest.OpList: 2, clustertest.OpAdd: 1, clustertest.OpListAt: 1,
+		clustertest.OpStart: 1, clustertest.OpRead: 1, clustertest.OpPromote: 1} {
 		for nth := 1; nth <= n; nth++ {
 			for what := range faults {
 				single = append(single, mishap{op: op, nth: nth, what: what})
@@ -380,7 +381,7 @@ func randomSchedule(r *rand.Rand) schedule {
 			s.mishaps = append(s.mishaps, mishap{after: time.Duration(r.Int64N(int64(3 * time.Second))), what: pick(sorted(accidents))})
 			continue
 		}
-		s.mishaps = append(s.mishaps, mishap{op: membertest.Op(pick(ops)), nth: 1 + r.IntN(8), what: pick(sorted(faults))})
+		s.mishaps = append(s.mishaps, mishap{op: clustertest.Op(pick(ops)), nth: 1 + r.IntN(8), what: pick(sorted(faults))})
 	}
 	return s.possible()
 }
@@ -388,7 +389,7 @@ func randomSchedule(r *rand.Rand) schedule {
 // possible leaves out what no joiner could survive: a vote that is on its way for
 // twelve seconds may find that servers died meanwhile.
 func (s schedule) possible() schedule {
-	late := slices.ContainsFunc(s.mishaps, func(m mishap) bool { return m.op == membertest.OpPromote && m.what == "late" })
+	late := slices.ContainsFunc(s.mishaps, func(m mishap) bool { return m.op == clustertest.OpPromote && m.what == "late" })
 	s.mishaps = slices.DeleteFunc(s.mishaps, func(m mishap) bool { return late && m.op == "" })
 	return s
 }

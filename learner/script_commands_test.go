@@ -14,9 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -26,7 +27,7 @@ var world, acts map[string]func(*script, []string)
 
 func init() {
 	world = map[string]func(*script, []string){
-		"voters":       func(s *script, a []string) { s.cluster = membertest.New(a...) },                           // <peerURL>...
+		"voters":       func(s *script, a []string) { s.cluster = clustertest.New(a...) },                          // <peerURL>...
 		"version":      func(s *script, a []string) { s.cluster.SetVersion(s.id(a, 1), a[0]) },                     // <version> [id]
 		"host-version": func(s *script, a []string) { s.cluster.Host(a[0]).SetVersion(a[1]) },                      // <url> <version>
 		"kill":         func(s *script, a []string) { s.cluster.Kill(s.id(a, 0)) },                                 // <id>
@@ -62,7 +63,7 @@ func init() {
 		"forgets":      func(s *script, _ []string) { s.cluster.DropUncommitted(true) },                            // what lost its quorum never happens
 		"timing":       (*script).timing,                                                                           // boot|catch-up|commit|election|notice|restore <duration>
 		"fault":        (*script).fault,                                                                            // <call> <nth>|all <kind> [error]
-		"deny":         func(s *script, a []string) { s.cluster.Deny(membertest.Op(a[0]), s.named(a[1])) },         // <call> <error>
+		"deny":         func(s *script, a []string) { s.cluster.Deny(clustertest.Op(a[0]), s.named(a[1])) },        // <call> <error>
 		"mend":         func(s *script, _ []string) { s.cluster.ClearFaults() },                                    // end all faults
 		"die":          func(s *script, _ []string) { s.process.die() },                                            // kill the joining process
 		"sleep":        func(s *script, a []string) { time.Sleep(s.duration(a[0])) },                               // <duration>
@@ -93,7 +94,7 @@ var knobs = map[string]func(*process, string){
 	"empties":          func(p *process, _ string) { p.empties = true },
 	"no-start":         func(p *process, _ string) { p.config.Start = nil },
 	"no-stop":          func(p *process, _ string) { p.config.Stop = nil },
-	"data":             func(p *process, v string) { p.config.DataDir = shown{p.s.cluster.Host(p.url), member.DataKind(v)} },
+	"data":             func(p *process, v string) { p.config.DataDir = shown{p.s.cluster.Host(p.url), cluster.DataKind(v)} },
 	"no-data":          func(p *process, _ string) { p.config.DataDir = nil },
 	"exited":           func(p *process, _ string) { p.config.Exited = p.s.cluster.Host(p.url).Exited },
 	"on-failure":       func(p *process, v string) { p.config.OnFailure = member.OnFailure(v) },
@@ -121,15 +122,15 @@ var knobs = map[string]func(*process, string){
 // shown is a data directory that is not what it seems.
 type shown struct {
 	member.DataDir
-	kind member.DataKind
+	kind cluster.DataKind
 }
 
-func (d shown) Inspect(context.Context) (member.DataInfo, error) {
-	return member.DataInfo{Kind: d.kind}, nil
+func (d shown) Inspect(context.Context) (cluster.DataInfo, error) {
+	return cluster.DataInfo{Kind: d.kind}, nil
 }
 
-func refusing(why string) func(context.Context, member.Member) error {
-	return func(context.Context, member.Member) error { return errors.New(strings.ReplaceAll(why, "-", " ")) }
+func refusing(why string) func(context.Context, cluster.Member) error {
+	return func(context.Context, cluster.Member) error { return errors.New(strings.ReplaceAll(why, "-", " ")) }
 }
 
 // errs are the errors by the names that scripts give them.
@@ -162,30 +163,30 @@ var reasons = map[string]error{
 	"ErrNameTaken": member.ErrNameTaken, "ErrOtherName": member.ErrOtherName, "ErrBadURL": member.ErrBadURL,
 	"ErrURLTaken": member.ErrURLTaken, "ErrVoter": member.ErrVoter, "ErrOtherWay": member.ErrOtherWay,
 	"ErrDataLost": member.ErrDataLost, "ErrDataDamaged": member.ErrDataDamaged, "ErrForeignData": member.ErrForeignData,
-	"ErrRemoved": member.ErrRemoved, "ErrAddress": member.ErrAddress, "ErrDiverged": member.ErrDiverged,
-	"ErrDowngrading": member.ErrDowngrading, "ErrQuorumAtRisk": member.ErrQuorumAtRisk, "ErrNoQuorum": member.ErrNoQuorum,
-	"ErrUnreachable": member.ErrUnreachable, "ErrSlotTaken": member.ErrSlotTaken, "ErrStalled": member.ErrStalled,
-	"ErrNotLive": member.ErrNotLive, "ErrDenied": member.ErrDenied, "ErrTLS": member.ErrTLS,
-	"ErrCorrupt": member.ErrCorrupt, "ErrWrongCluster": member.ErrWrongCluster, "ErrGone": member.ErrGone,
+	"ErrRemoved": member.ErrRemoved, "ErrAddress": member.ErrAddress, "ErrDiverged": cluster.ErrDiverged,
+	"ErrDowngrading": member.ErrDowngrading, "ErrQuorumAtRisk": member.ErrQuorumAtRisk, "ErrNoQuorum": cluster.ErrNoQuorum,
+	"ErrUnreachable": cluster.ErrUnreachable, "ErrSlotTaken": member.ErrSlotTaken, "ErrStalled": member.ErrStalled,
+	"ErrNotLive": member.ErrNotLive, "ErrDenied": cluster.ErrDenied, "ErrTLS": cluster.ErrTLS,
+	"ErrCorrupt": member.ErrCorrupt, "ErrWrongCluster": cluster.ErrWrongCluster, "ErrGone": member.ErrGone,
 	"ErrRoleDisagrees": member.ErrRoleDisagrees, "ErrNoVersion": version.ErrNoVersion,
 	"context.Canceled": context.Canceled, "context.DeadlineExceeded": context.DeadlineExceeded,
 }
 
 // clusterAt is the cluster whose server answers at a member's URLs.
-func (s *script) clusterAt(id member.ID) member.ID {
+func (s *script) clusterAt(id cluster.ID) cluster.ID {
 	if _, usurped := s.usurped.Load(id); usurped {
 		return 0xbad
 	}
-	return membertest.ClusterID
+	return clustertest.ClusterID
 }
 
-func (s *script) id(a []string, i int) member.ID {
+func (s *script) id(a []string, i int) cluster.ID {
 	if i >= len(a) {
 		return 0
 	}
 	n, err := strconv.ParseUint(a[i], 16, 64)
 	require.NoError(s.t, err)
-	return member.ID(n)
+	return cluster.ID(n)
 }
 
 func (s *script) number(a []string, i int) int {
@@ -205,8 +206,8 @@ func (s *script) named(name string) error {
 	return errs[name]
 }
 
-func (s *script) entry(a []string) member.Member {
-	var m member.Member
+func (s *script) entry(a []string) cluster.Member {
+	var m cluster.Member
 	for _, arg := range a {
 		switch key, value, _ := strings.Cut(arg, "="); key {
 		case "id":
@@ -234,7 +235,7 @@ func (s *script) operator(a []string) {
 		s.cluster.Removed(id)
 	case "updates":
 		leader, _ := s.cluster.Member(s.cluster.Leader())
-		require.NoError(s.t, s.cluster.Update(s.t.Context(), member.Target{Member: leader, Endpoints: leader.ClientURLs}, id, a[2:]))
+		require.NoError(s.t, s.cluster.Update(s.t.Context(), cluster.Target{Member: leader, Endpoints: leader.ClientURLs}, id, a[2:]))
 	default:
 		s.t.Fatalf("an operator does not %s", a[0])
 	}
@@ -246,7 +247,7 @@ func (s *script) diverge(a []string) {
 		s.cluster.DivergeList(s.id(a, 0), nil)
 		return
 	}
-	s.cluster.DivergeList(s.id(a, 0), slices.DeleteFunc(s.cluster.Members(), func(m member.Member) bool { return m.ID == s.id(a, 2) }))
+	s.cluster.DivergeList(s.id(a, 0), slices.DeleteFunc(s.cluster.Members(), func(m cluster.Member) bool { return m.ID == s.id(a, 2) }))
 }
 
 func (s *script) data(a []string) {
@@ -258,7 +259,7 @@ func (s *script) data(a []string) {
 	case "foreign":
 		h.SetData(0xbad, 7)
 	case "member":
-		h.SetData(membertest.ClusterID, s.id(a, 2))
+		h.SetData(clustertest.ClusterID, s.id(a, 2))
 	default:
 		s.t.Fatalf("no such data: %s", a[1])
 	}
@@ -278,7 +279,7 @@ func (s *script) fault(a []string) {
 	if len(a) > 3 && a[2] != "late" && a[2] != "slow" {
 		why = s.named(a[3])
 	}
-	fault := map[string]membertest.Fault{
+	fault := map[string]clustertest.Fault{
 		"before":        {Before: why},
 		"after":         {After: why},
 		"hang":          {Hang: true},
@@ -291,17 +292,17 @@ func (s *script) fault(a []string) {
 	f, known := fault[a[2]]
 	switch {
 	case a[2] == "late":
-		f = membertest.Fault{Late: s.duration(a[3])}
+		f = clustertest.Fault{Late: s.duration(a[3])}
 	case a[2] == "slow":
-		f = membertest.Fault{Slow: s.duration(a[3])}
+		f = clustertest.Fault{Slow: s.duration(a[3])}
 	default:
 		require.True(s.t, known, a[2])
 	}
 	if a[1] == "all" {
-		s.cluster.FaultAll(membertest.Op(a[0]), f)
+		s.cluster.FaultAll(clustertest.Op(a[0]), f)
 		return
 	}
-	s.cluster.Fault(membertest.Op(a[0]), s.number(a, 1), f)
+	s.cluster.Fault(clustertest.Op(a[0]), s.number(a, 1), f)
 }
 
 // at has a command done when an event comes; its kind is written with dashes.
@@ -311,22 +312,22 @@ func (s *script) at(a []string) {
 }
 
 // alive is a hook that knows of one member: "3:dead".
-func (s *script) alive(v string) func(context.Context, member.Member) (member.Liveness, error) {
+func (s *script) alive(v string) func(context.Context, cluster.Member) (cluster.Liveness, error) {
 	who, word, _ := strings.Cut(v, ":")
 	id := s.id([]string{who}, 0)
-	return func(_ context.Context, m member.Member) (member.Liveness, error) {
+	return func(_ context.Context, m cluster.Member) (cluster.Liveness, error) {
 		if m.ID == id {
-			return member.Liveness(word), nil
+			return cluster.Liveness(word), nil
 		}
-		return member.Unknown, nil
+		return cluster.Unknown, nil
 	}
 }
 
 // endpoints is a hook that knows where one member is really dialled: "3:http://…".
-func (s *script) endpoints(v string) func(member.Member) []string {
+func (s *script) endpoints(v string) func(cluster.Member) []string {
 	who, url, _ := strings.Cut(v, ":")
 	id := s.id([]string{who}, 0)
-	return func(m member.Member) []string {
+	return func(m cluster.Member) []string {
 		if m.ID == id {
 			return []string{url}
 		}
@@ -395,7 +396,7 @@ func (s *script) abort(a []string) {
 }
 
 // byID begins a process about a member that is known by its ID.
-func (s *script) byID(a []string) (*process, member.ID) {
+func (s *script) byID(a []string) (*process, cluster.ID) {
 	id := s.id(a, 0)
 	return s.begin(append([]string{"", ""}, a[1:]...)), id
 }

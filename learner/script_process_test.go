@@ -12,9 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 // process is one run of an installer, from its start to its end or its death.
@@ -26,18 +27,18 @@ type process struct {
 	cancel    context.CancelFunc
 	dead      atomic.Bool
 	within    time.Duration
-	empties   bool                 // its directory before it starts another member there
-	far       time.Duration        // from the cluster
-	initial   map[member.ID]string // what each member was started with
-	did       map[membertest.Op]int
+	empties   bool                  // its directory before it starts another member there
+	far       time.Duration         // from the cluster
+	initial   map[cluster.ID]string // what each member was started with
+	did       map[clustertest.Op]int
 	heard     map[member.Kind]int
 	last      member.Event
 }
 
 // begin makes a process of the arguments of a join: name, peer URL, knobs.
 func (s *script) begin(args []string) *process {
-	p := &process{s: s, within: 10 * time.Minute, initial: map[member.ID]string{},
-		did: map[membertest.Op]int{}, heard: map[member.Kind]int{}}
+	p := &process{s: s, within: 10 * time.Minute, initial: map[cluster.ID]string{},
+		did: map[clustertest.Op]int{}, heard: map[member.Kind]int{}}
 	if p.name, p.url = args[0], args[1]; p.url != "" {
 		host := s.cluster.Host(p.url)
 		p.config = member.Config{Start: p.start(host), Stop: p.stop(host), DataDir: disk{host, p}}
@@ -53,40 +54,40 @@ func (s *script) begin(args []string) *process {
 	return p
 }
 
-func (p *process) client() member.Client {
-	return wire{p.s.cluster, p.far, &p.dead, p.s.clusterAt, func(op membertest.Op, err error) { _ = p.done(op, err) }}
+func (p *process) client() cluster.Client {
+	return wire{p.s.cluster, p.far, &p.dead, p.s.clusterAt, func(op clustertest.Op, err error) { _ = p.done(op, err) }}
 }
 
 // done counts what has had an effect.
-func (p *process) done(op membertest.Op, err error) error {
+func (p *process) done(op clustertest.Op, err error) error {
 	if err == nil {
 		p.did[op]++
 	}
 	return err
 }
 
-func (p *process) start(h *membertest.Host) func(context.Context, member.StartSpec) error {
+func (p *process) start(h *clustertest.Host) func(context.Context, member.StartSpec) error {
 	return func(ctx context.Context, spec member.StartSpec) error {
 		p.initial[spec.MemberID] = spec.InitialCluster
 		if p.empties && p.s.startedAs[p.url] != spec.MemberID {
 			h.Wipe()
 		}
 		p.s.startedAs[p.url] = spec.MemberID
-		return p.done(membertest.OpStart, h.Start(ctx, spec))
+		return p.done(clustertest.OpStart, h.Start(ctx, spec))
 	}
 }
 
-func (p *process) stop(h *membertest.Host) func(context.Context) error {
-	return func(ctx context.Context) error { return p.done(membertest.OpStop, h.Stop(ctx)) }
+func (p *process) stop(h *clustertest.Host) func(context.Context) error {
+	return func(ctx context.Context) error { return p.done(clustertest.OpStop, h.Stop(ctx)) }
 }
 
 type disk struct {
-	*membertest.Host
+	*clustertest.Host
 	p *process
 }
 
 func (d disk) Archive(ctx context.Context) error {
-	return d.p.done(membertest.OpArchive, d.Host.Archive(ctx))
+	return d.p.done(clustertest.OpArchive, d.Host.Archive(ctx))
 }
 
 // die ends the process as a kill does.
@@ -110,19 +111,19 @@ func (p *process) observe(e member.Event) {
 }
 
 // spec is what a start was given.
-func (p *process) spec(c membertest.Call) string {
-	if c.Op != membertest.OpStart || p == nil {
+func (p *process) spec(c clustertest.Call) string {
+	if c.Op != clustertest.OpStart || p == nil {
 		return ""
 	}
 	return " with " + p.initial[c.ID]
 }
 
 // kindOf is the event that tells of each call that changes something.
-var kindOf = map[membertest.Op]member.Kind{
-	membertest.OpAdd: member.Adding, membertest.OpRemove: member.Removing, membertest.OpPromote: member.Promoting,
-	membertest.OpUpdate: member.Updating, membertest.OpMoveLeader: member.Moving,
-	membertest.OpStart: member.Starting, membertest.OpStop: member.Stopped, membertest.OpArchive: member.Archived,
-	membertest.OpNudge: member.Nudged,
+var kindOf = map[clustertest.Op]member.Kind{
+	clustertest.OpAdd: member.Adding, clustertest.OpRemove: member.Removing, clustertest.OpPromote: member.Promoting,
+	clustertest.OpUpdate: member.Updating, clustertest.OpMoveLeader: member.Moving,
+	clustertest.OpStart: member.Starting, clustertest.OpStop: member.Stopped, clustertest.OpArchive: member.Archived,
+	clustertest.OpNudge: member.Nudged,
 }
 
 // end tells how the process ended. Its events alone must tell of everything that
@@ -161,7 +162,7 @@ func particulars(err error) string {
 	if errors.As(err, &input) {
 		names = append(names, "InputError")
 	}
-	var exit *member.ExitError
+	var exit *cluster.ExitError
 	if errors.As(err, &exit) {
 		names = append(names, "ExitError")
 	}

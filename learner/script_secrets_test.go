@@ -12,9 +12,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 // Secrets as they come into a join: in URLs that somebody gave us or listed, and in
@@ -92,14 +93,14 @@ func TestAPasswordInAURLIsRefusedAndNotRepeated(t *testing.T) {
 		for verb, do := range verbs {
 			t.Run(name+"/"+verb, func(t *testing.T) {
 				var heard overheard
-				cluster := membertest.New(a, b, c)
-				j, err := learner.NewJoiner(cluster, "new", heard.config(member.Config{}))
+				fake := clustertest.New(a, b, c)
+				j, err := learner.NewJoiner(fake, "new", heard.config(member.Config{}))
 				assert.NoError(t, err)
 				err = do(t.Context(), j, url)
 				assert.Error(t, err)
 				heard.err(err)
 				heard.holdsNoSecret(t)
-				assert.Empty(t, cluster.Calls())
+				assert.Empty(t, fake.Calls())
 			})
 		}
 	}
@@ -109,7 +110,7 @@ func TestAPasswordInAMetricsURLIsRefusedAndNotRepeated(t *testing.T) {
 	for _, url := range []string{
 		"http://" + secretUser + ":hunter2@d:2381", "http://" + secretUser + ":" + secretPass + "@d:2381", "http://d:2381/?token=" + secretToken,
 	} {
-		_, err := learner.NewJoiner(membertest.New(a), "new", member.Config{MetricsURL: url})
+		_, err := learner.NewJoiner(clustertest.New(a), "new", member.Config{MetricsURL: url})
 		assert.Error(t, err)
 		var heard overheard
 		heard.err(err)
@@ -121,32 +122,32 @@ func TestAPasswordInAMetricsURLIsRefusedAndNotRepeated(t *testing.T) {
 // quote the URLs that they fail at.
 func TestSecretsInTheListAreNotRepeated(t *testing.T) {
 	secret := "http://" + secretUser + ":hunter2@"
-	for name, prepare := range map[string]func(*membertest.Cluster){
-		"of a learner that holds the slot": func(c *membertest.Cluster) {
-			c.AddRaw(member.Member{PeerURLs: []string{secret + "x:2380"}, ClientURLs: []string{secret + "x:2379"}, Learner: true})
+	for name, prepare := range map[string]func(*clustertest.Cluster){
+		"of a learner that holds the slot": func(c *clustertest.Cluster) {
+			c.AddRaw(cluster.Member{PeerURLs: []string{secret + "x:2380"}, ClientURLs: []string{secret + "x:2379"}, Learner: true})
 		},
-		"of a member with our name": func(c *membertest.Cluster) {
-			c.AddRaw(member.Member{Name: "new", PeerURLs: []string{secret + "x:2380"}, ClientURLs: []string{secret + "x:2379"}})
+		"of a member with our name": func(c *clustertest.Cluster) {
+			c.AddRaw(cluster.Member{Name: "new", PeerURLs: []string{secret + "x:2380"}, ClientURLs: []string{secret + "x:2379"}})
 		},
-		"of diverging lists": func(c *membertest.Cluster) {
-			c.AddRaw(member.Member{Name: "x", PeerURLs: []string{secret + "x:2380"}})
+		"of diverging lists": func(c *clustertest.Cluster) {
+			c.AddRaw(cluster.Member{Name: "x", PeerURLs: []string{secret + "x:2380"}})
 			c.DivergeList(2, c.Members()[:2])
 		},
-		"of all endpoints": func(c *membertest.Cluster) { c.OwnEndpoints(secret+"x:2379", secret+"y:2379") },
-		"in what a server says": func(c *membertest.Cluster) {
-			c.Deny(membertest.OpAdd, fmt.Errorf("proxy %sx:2379 refuses", secret))
+		"of all endpoints": func(c *clustertest.Cluster) { c.OwnEndpoints(secret+"x:2379", secret+"y:2379") },
+		"in what a server says": func(c *clustertest.Cluster) {
+			c.Deny(clustertest.OpAdd, fmt.Errorf("proxy %sx:2379 refuses", secret))
 		},
 	} {
 		for verb, do := range verbs {
 			t.Run(name+"/"+verb, func(t *testing.T) {
 				var heard overheard
 				synctest.Test(t, func(t *testing.T) {
-					cluster := membertest.New(a, b, c)
-					prepare(cluster)
+					fake := clustertest.New(a, b, c)
+					prepare(fake)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
-					host := cluster.Host(d)
-					j, err := learner.NewJoiner(cluster, "new", heard.config(member.Config{Start: host.Start, Stop: host.Stop, DataDir: host}))
+					host := fake.Host(d)
+					j, err := learner.NewJoiner(fake, "new", heard.config(member.Config{Start: host.Start, Stop: host.Stop, DataDir: host}))
 					assert.NoError(t, err)
 					heard.err(do(ctx, j, d))
 				})

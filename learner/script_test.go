@@ -22,8 +22,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata come to")
@@ -57,7 +58,7 @@ func TestScripts(t *testing.T) {
 func play(t *testing.T, story string) (out string, wrong []string) {
 	seed(1)
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{t: t, began: time.Now(), then: map[string][]string{}, startedAs: map[string]member.ID{}}
+		s := &script{t: t, began: time.Now(), then: map[string][]string{}, startedAs: map[string]cluster.ID{}}
 		for line := range strings.Lines(story) {
 			s.do(strings.TrimSpace(line))
 		}
@@ -76,12 +77,12 @@ type script struct {
 	out       strings.Builder
 	wrong     []string // what holds for every story, and did not in this one
 	began     time.Time
-	cluster   *membertest.Cluster
-	process   *process             // that runs now
-	then      map[string][]string  // by kind of event: what is to happen when it comes
-	startedAs map[string]member.ID // by peer URL
-	usurped   sync.Map             // the members in whose place another cluster's server answers
-	calls     int                  // of the cluster, so many were told
+	cluster   *clustertest.Cluster
+	process   *process              // that runs now
+	then      map[string][]string   // by kind of event: what is to happen when it comes
+	startedAs map[string]cluster.ID // by peer URL
+	usurped   sync.Map              // the members in whose place another cluster's server answers
+	calls     int                   // of the cluster, so many were told
 	topics    map[member.Kind]string
 	held      []member.Event // the last of those on a topic that was told already
 }

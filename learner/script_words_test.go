@@ -48,7 +48,7 @@ func declared(t *testing.T, file, prefix string) map[string]string {
 
 // exportedReasons are the names of all errors that a join can end for.
 func exportedReasons(t *testing.T) []string {
-	names := declared(t, "../member/errors.go", "Err")
+	names := declared(t, "../internal/reason/reason.go", "Err")
 	for _, file := range []string{"../version/guard.go", "../version/hazard.go", "../version/skew.go"} {
 		for name := range declared(t, file, "Err") {
 			names[name] = ""

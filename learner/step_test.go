@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 // An operator steps until it is done, each time with a joiner of its own and the
@@ -20,7 +20,7 @@ func TestStepsFromManyProcessesMakeOneJoin(t *testing.T) {
 	for name, keeps := range map[string]bool{"memory kept": true, "memory lost": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := membertest.New(a, b, c)
+				cluster := clustertest.New(a, b, c)
 				host := cluster.Host(d)
 				var kept []byte
 				var did []member.Do
@@ -51,7 +51,7 @@ func TestStepsFromManyProcessesMakeOneJoin(t *testing.T) {
 
 func TestStepSaysWhenNothingMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := membertest.New(a)
+		cluster := clustertest.New(a)
 		var memory member.Memory
 		for range 500 {
 			j, err := learner.NewJoiner(cluster, "new", member.Config{StallTimeout: time.Minute}) // nobody starts it

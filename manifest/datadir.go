@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/manifest/internal/wal"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -49,17 +50,17 @@ var _ member.DataDir = DataDir{}
 //
 // The error is for a call that could not look at all: ctx has ended, or Dir is
 // not set.
-func (d DataDir) Inspect(ctx context.Context) (member.DataInfo, error) {
+func (d DataDir) Inspect(ctx context.Context) (cluster.DataInfo, error) {
 	if err := ctx.Err(); err != nil {
-		return member.DataInfo{}, err
+		return cluster.DataInfo{}, err
 	}
 	if d.Dir == "" {
-		return member.DataInfo{}, errors.New("inspect data directory: DataDir.Dir is not set")
+		return cluster.DataInfo{}, errors.New("inspect data directory: DataDir.Dir is not set")
 	}
 	return d.look(), nil
 }
 
-func (d DataDir) look() member.DataInfo {
+func (d DataDir) look() cluster.DataInfo {
 	switch found, err := wal.Exist(d.walDir()); {
 	case err != nil:
 		return damaged(err)
@@ -71,7 +72,7 @@ func (d DataDir) look() member.DataInfo {
 }
 
 // whose is the answer where there is a log.
-func (d DataDir) whose() member.DataInfo {
+func (d DataDir) whose() cluster.DataInfo {
 	id, err := wal.Identify(d.walDir())
 	if err != nil {
 		return damaged(err)
@@ -80,16 +81,16 @@ func (d DataDir) whose() member.DataInfo {
 	if err != nil {
 		return damaged(err)
 	}
-	return member.DataInfo{
-		Kind:      member.DataMember,
-		ClusterID: member.ID(id.ClusterID),
-		MemberID:  member.ID(id.MemberID),
+	return cluster.DataInfo{
+		Kind:      cluster.DataMember,
+		ClusterID: cluster.ID(id.ClusterID),
+		MemberID:  cluster.ID(id.MemberID),
 		Snapshot:  snapshot,
 	}
 }
 
 // withoutLog is the answer where there is no log.
-func (d DataDir) withoutLog() member.DataInfo {
+func (d DataDir) withoutLog() cluster.DataInfo {
 	switch used, err := usedDatabase(d.database()); {
 	case err != nil:
 		return damaged(err)
@@ -102,17 +103,17 @@ func (d DataDir) withoutLog() member.DataInfo {
 	case snapshot:
 		return d.lostLog(d.snapDir())
 	}
-	return member.DataInfo{Kind: member.DataEmpty}
+	return cluster.DataInfo{Kind: cluster.DataEmpty}
 }
 
-func (d DataDir) lostLog(data string) member.DataInfo {
+func (d DataDir) lostLog(data string) cluster.DataInfo {
 	return damaged(errors.New(data + " holds data, but there is no write-ahead log in " + d.walDir() +
 		": etcd would start over it as a new member and serve it as the cluster's; " +
 		"if the log is elsewhere, set WALDir, else move the data away"))
 }
 
-func damaged(err error) member.DataInfo {
-	return member.DataInfo{Kind: member.DataDamaged, Reason: err.Error()}
+func damaged(err error) cluster.DataInfo {
+	return cluster.DataInfo{Kind: cluster.DataDamaged, Reason: err.Error()}
 }
 
 // hasSnapshot reports whether dir holds a snapshot of raft's.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 // ErrInUse is what [DataDir.Archive] returns when a process still runs on the
@@ -38,7 +38,7 @@ var ErrInUse = errors.New("an etcd process still uses the data")
 // could not make it anew either.
 func (d DataDir) Archive(ctx context.Context) error {
 	info, err := d.Inspect(ctx)
-	if err != nil || info.Kind == member.DataEmpty {
+	if err != nil || info.Kind == cluster.DataEmpty {
 		return err
 	}
 	if err := d.archive(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 var stamp = regexp.MustCompile(`-archived-\d{8}T\d{6}Z`)
@@ -27,7 +27,7 @@ func unstamped(t *testing.T, dir string) map[string]string {
 	return plain
 }
 
-func kind(t *testing.T, d DataDir) member.DataKind {
+func kind(t *testing.T, d DataDir) cluster.DataKind {
 	t.Helper()
 	info, err := d.Inspect(t.Context())
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestArchiveMovesTheMemberAside(t *testing.T) {
 		"other":                                  "kept",
 	}
 	assert.Equal(t, want, unstamped(t, dir))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 
 	require.NoError(t, d.Archive(t.Context()), "once more")
 	assert.Equal(t, want, unstamped(t, dir))
@@ -68,9 +68,9 @@ func TestArchiveLeavesAnEmptyDirectory(t *testing.T) {
 
 func TestArchiveTakesWhatIsDamaged(t *testing.T) {
 	d := DataDir{Dir: plant(t, map[string][]byte{database: fixture(t, "used-3.5.16.db.gz")})}
-	require.Equal(t, member.DataDamaged, kind(t, d))
+	require.Equal(t, cluster.DataDamaged, kind(t, d))
 	require.NoError(t, d.Archive(t.Context()))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 }
 
 // Two archives within a second are two archives.
@@ -117,7 +117,7 @@ func TestArchiveTakesASeparateLog(t *testing.T) {
 		"log/wal-T/" + filepath.Base(someWAL): before["log/wal/"+filepath.Base(someWAL)],
 		"log/another-program/is-not-our":      "",
 	}, unstamped(t, root))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 }
 
 // Stopped between the two renames, the log still says whose the data was, and
@@ -130,7 +130,7 @@ func TestArchiveStoppedHalfWay(t *testing.T) {
 	assert.Equal(t, voter, info)
 
 	require.NoError(t, d.Archive(t.Context()))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 	assert.Len(t, unstamped(t, root), 3)
 }
 
@@ -164,7 +164,7 @@ func TestArchiveAndLinks(t *testing.T) {
 	link(t, d.Dir, filepath.Join(root, "by-link"))
 	d.Dir = filepath.Join(root, "by-link")
 	require.NoError(t, d.Archive(t.Context()))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 	assert.DirExists(t, filepath.Join(root, "data"))
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 // A pod's data directory often is a volume, which cannot be renamed.
@@ -17,7 +17,7 @@ func TestArchiveOnAVolume(t *testing.T) {
 	d := DataDir{Dir: tmpfs(t)}
 	withData(t, Spec{DataDir: d.Dir})
 	require.NoError(t, d.Archive(t.Context()))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 	assert.Len(t, unstamped(t, d.Dir), 1)
 }
 
@@ -30,5 +30,5 @@ func TestArchiveOfALogThatIsAVolume(t *testing.T) {
 	err := d.Archive(t.Context())
 	require.ErrorIs(t, err, syscall.EBUSY)
 	require.ErrorContains(t, err, d.WALDir)
-	assert.Equal(t, member.DataMember, kind(t, d))
+	assert.Equal(t, cluster.DataMember, kind(t, d))
 }

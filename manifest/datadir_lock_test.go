@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 // running is a data directory in use: its database is locked as bbolt locks it.
@@ -30,7 +30,7 @@ func TestArchiveWaitsForTheServerToEnd(t *testing.T) {
 	d, stop := running(t)
 	time.AfterFunc(50*time.Millisecond, stop)
 	require.NoError(t, d.Archive(t.Context()))
-	assert.Equal(t, member.DataEmpty, kind(t, d))
+	assert.Equal(t, cluster.DataEmpty, kind(t, d))
 }
 
 func TestArchiveRefusesARunningServersData(t *testing.T) {

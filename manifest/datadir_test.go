@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 // The fixtures are the beginnings of files that etcd 3.5.16 wrote: a voter's
@@ -21,17 +21,17 @@ import (
 var (
 	someWAL  = "member/wal/0000000000000000-0000000000000000.wal"
 	database = "member/snap/db"
-	voter    = member.DataInfo{Kind: member.DataMember, ClusterID: 0xb4ce6e602f8448d7, MemberID: 0x52aebec6caecf5dc}
+	voter    = cluster.DataInfo{Kind: cluster.DataMember, ClusterID: 0xb4ce6e602f8448d7, MemberID: 0x52aebec6caecf5dc}
 )
 
 func TestInspect(t *testing.T) {
 	snapshot := voter
 	snapshot.Snapshot = true
-	empty := member.DataInfo{Kind: member.DataEmpty}
+	empty := cluster.DataInfo{Kind: cluster.DataEmpty}
 	used, refused, log := fixture(t, "used-3.5.16.db.gz"), fixture(t, "refused-3.5.16.db.gz"), fixture(t, "used-3.5.16.wal.gz")
 	for name, tc := range map[string]struct {
 		files map[string][]byte
-		want  member.DataInfo
+		want  cluster.DataInfo
 	}{
 		"nothing":                          {nil, empty},
 		"a fresh volume":                   {map[string][]byte{"lost+found/x": nil}, empty},
@@ -78,7 +78,7 @@ func TestInspectNamesTheDamage(t *testing.T) {
 			dir := plant(t, tc.files)
 			got, err := DataDir{Dir: dir}.Inspect(t.Context())
 			require.NoError(t, err)
-			assert.Equal(t, member.DataDamaged, got.Kind)
+			assert.Equal(t, cluster.DataDamaged, got.Kind)
 			assert.Zero(t, got.MemberID)
 			for _, part := range append(tc.want, dir) {
 				assert.Contains(t, got.Reason, part)
@@ -97,7 +97,7 @@ func TestInspectASeparateLog(t *testing.T) {
 
 	got, err = DataDir{Dir: dir}.Inspect(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, member.DataDamaged, got.Kind, "whoever forgets WALDir must not be told that the directory is empty")
+	assert.Equal(t, cluster.DataDamaged, got.Kind, "whoever forgets WALDir must not be told that the directory is empty")
 	assert.Contains(t, got.Reason, "set WALDir")
 }
 
@@ -128,7 +128,7 @@ func TestInspectWithoutPermission(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, os.Chmod(filepath.Join(dir, "member"), 0o700)) })
 	got, err := DataDir{Dir: dir}.Inspect(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, member.DataDamaged, got.Kind)
+	assert.Equal(t, cluster.DataDamaged, got.Kind)
 	assert.Contains(t, got.Reason, "permission denied")
 }
 

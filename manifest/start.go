@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
@@ -34,7 +35,7 @@ func (s Spec) fileFor(ctx context.Context, form Form, path string, start member.
 // later one, with whoever has joined since, is no reason to restart it.
 func (s Spec) settled(ctx context.Context, form Form, path string, start member.StartSpec) member.StartSpec {
 	info, err := s.dataDir().Inspect(ctx)
-	if err != nil || info.Kind != member.DataMember || info.MemberID != start.MemberID {
+	if err != nil || info.Kind != cluster.DataMember || info.MemberID != start.MemberID {
 		return start
 	}
 	old, err := os.ReadFile(path)

@@ -10,43 +10,46 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/classify"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
 	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // do does the one thing that was decided.
-func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
+func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
 	switch act.Do {
-	case DoRefuse:
+	case decide.DoRefuse:
 		return verdict{}, act.Why
-	case DoAddLearner, DoAddVoter:
-		return r.add(ctx, c, act.Do == DoAddLearner)
-	case DoRemove:
+	case decide.DoAddLearner, decide.DoAddVoter:
+		return r.add(ctx, c, act.Do == decide.DoAddLearner)
+	case decide.DoRemove:
 		return r.remove(ctx, c, act)
-	case DoUpdate:
+	case decide.DoUpdate:
 		r.reached(StepAdd)
 		r.emit(Event{Kind: Updating, Member: &act.Member, Text: act.Text})
-		return r.write(ctx, c, func(ctx context.Context, via Target) error {
+		return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 			return r.client.Update(ctx, via, act.Member.ID, r.urls)
 		})
-	case DoArchive:
+	case decide.DoArchive:
 		return r.archive(ctx, act)
-	case DoStart:
+	case decide.DoStart:
 		return r.start(ctx, c, act.Member)
-	case DoPromote:
+	case decide.DoPromote:
 		return r.promote(ctx, c, act.Member)
-	case DoMoveLeader:
+	case decide.DoMoveLeader:
 		r.emit(Event{Kind: Moving, Member: &act.Member, Text: act.Text})
-		return r.write(ctx, c, func(ctx context.Context, via Target) error {
+		return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 			return r.client.MoveLeader(ctx, via, act.Member.ID)
 		})
-	case DoDone:
+	case decide.DoDone:
 		r.finish(c, act)
 		return verdict{done: true}, nil
 	}
-	if errors.Is(act.Why, ErrSlotTaken) {
+	if errors.Is(act.Why, reason.ErrSlotTaken) {
 		return r.wait(act.Member, act.Why, r.faults)
 	}
 	r.nudge(ctx, c)
@@ -57,7 +60,7 @@ func (r *run) do(ctx context.Context, c Case, act Act) (verdict, error) {
 }
 
 // wait reports what is waited for when that changes, and every 30 s.
-func (r *run) wait(m Member, why error, pause backoff.BackOff) (verdict, error) {
+func (r *run) wait(m cluster.Member, why error, pause backoff.BackOff) (verdict, error) {
 	changed := r.waiting == nil || kindOf(r.waiting) != kindOf(why)
 	if r.waiting = why; changed {
 		r.since = time.Now()
@@ -69,9 +72,9 @@ func (r *run) wait(m Member, why error, pause backoff.BackOff) (verdict, error) 
 	return verdict{pause: pause}, nil
 }
 
-func (r *run) waitEvent(m Member, why error) Event {
+func (r *run) waitEvent(m cluster.Member, why error) Event {
 	e := Event{Kind: Waiting, Text: why.Error()}
-	if errors.Is(why, ErrSlotTaken) {
+	if errors.Is(why, reason.ErrSlotTaken) {
 		e.Kind = Slotted
 	}
 	if m.ID != 0 {
@@ -82,8 +85,8 @@ func (r *run) waitEvent(m Member, why error) Event {
 
 // kindOf is what tells two waits apart: their numbers change all the time.
 func kindOf(err error) string {
-	var stall *StallError
-	var slot *SlotError
+	var stall *cluster.StallError
+	var slot *cluster.SlotError
 	switch {
 	case errors.As(err, &stall):
 		return string(stall.Progress.Phase)
@@ -94,7 +97,7 @@ func kindOf(err error) string {
 }
 
 // permitted asks a hook right before its write.
-func permitted(ctx context.Context, hook func(context.Context, Member) error, m Member) error {
+func permitted(ctx context.Context, hook func(context.Context, cluster.Member) error, m cluster.Member) error {
 	if hook == nil {
 		return nil
 	}
@@ -108,11 +111,11 @@ func permitted(ctx context.Context, hook func(context.Context, Member) error, m 
 // follower hides the reason of a refusal behind a 7 s timeout (E§1.6). Whatever
 // it answers, the next pass looks before anything is repeated; only an error
 // that no wait heals is returned as final.
-func (r *run) write(ctx context.Context, c Case, send func(context.Context, Target) error) (verdict, error) {
+func (r *run) write(ctx context.Context, c decide.Case, send func(context.Context, cluster.Target) error) (verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return verdict{}, r.contextEnded(err) // nothing was sent
 	}
-	via, whom := writeTo(c.Snapshot)
+	via, whom := cluster.WriteTo(c.Snapshot)
 	before := r.changed
 	r.changed = true
 	bounded, cancel := context.WithTimeout(ctx, r.config.WriteTimeout)
@@ -123,36 +126,22 @@ func (r *run) write(ctx context.Context, c Case, send func(context.Context, Targ
 	}
 	err = fmt.Errorf("asked %s: %w", whom, err)
 	r.last = err
-	switch classify(err) {
-	case fatal: // refused before it was proposed
+	switch classify.Of(err) {
+	case classify.Fatal: // refused before it was proposed
 		r.changed = before
-		return verdict{}, because(sentinelFor(err), err)
-	case slotFull: // refused by all
+		return verdict{}, reason.Because(classify.Reason(err), err)
+	case classify.SlotFull: // refused by all
 		r.adding, r.changed = false, before
 		if r.slotLimit = len(c.Snapshot.Learners()); r.slotLimit > 0 {
 			return again, nil
 		}
 	}
-	return r.wait(Member{}, r.explained(c, err), r.faults)
-}
-
-// writeTo is the leader, if it can be dialled; else another voter that can; else
-// whoever the caller's client reaches.
-func writeTo(s Snapshot) (Target, string) {
-	if m, ok := s.ByID(s.Leader); ok && m.Liveness == Alive && len(m.Target.Endpoints) > 0 {
-		return m.Target, "the leader " + m.ID.String()
-	}
-	for _, m := range s.LiveVoters() {
-		if len(m.Target.Endpoints) > 0 {
-			return m.Target, fmt.Sprintf("voter %s, for the leader %s cannot be dialled", m.ID, s.Leader)
-		}
-	}
-	return Target{}, "the caller's endpoints, for no voter can be dialled"
+	return r.wait(cluster.Member{}, r.explained(c, err), r.faults)
 }
 
 // explained adds to a server's refusal of an add what the forecast knows.
-func (r *run) explained(c Case, err error) error {
-	f := Foresee(c.Snapshot, ToAddLearner, Member{})
+func (r *run) explained(c decide.Case, err error) error {
+	f := cluster.Foresee(c.Snapshot, cluster.ToAddLearner, cluster.Member{})
 	if r.adding && f.Refused != "" {
 		return fmt.Errorf("%w (%s)", err, f.Refused)
 	}
@@ -162,8 +151,8 @@ func (r *run) explained(c Case, err error) error {
 // add adds our entry. The list of this pass has no such entry; if one is there
 // in the next, it counts as added by this call, its answer lost or not: it has
 // our URLs, and nobody else would own it.
-func (r *run) add(ctx context.Context, c Case, learner bool) (verdict, error) {
-	m := Member{Name: r.name, PeerURLs: r.urls, Learner: learner}
+func (r *run) add(ctx context.Context, c decide.Case, learner bool) (verdict, error) {
+	m := cluster.Member{Name: r.name, PeerURLs: r.urls, Learner: learner}
 	if err := permitted(ctx, r.config.MayAdd, m); err != nil {
 		return verdict{}, err
 	}
@@ -174,29 +163,29 @@ func (r *run) add(ctx context.Context, c Case, learner bool) (verdict, error) {
 	}
 	r.warn(c)
 	if !learner {
-		r.noMargin(m, Foresee(c.Snapshot, ToAddVoter, m))
+		r.noMargin(m, cluster.Foresee(c.Snapshot, cluster.ToAddVoter, m))
 	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Adding, Member: &m})
 	r.adding = true
-	return r.write(ctx, c, func(ctx context.Context, via Target) error {
+	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 		_, err := r.client.Add(ctx, via, r.urls, learner)
 		return err
 	})
 }
 
 // warn tells of hazards that do not forbid the join, once.
-func (r *run) warn(c Case) {
+func (r *run) warn(c decide.Case) {
 	if r.step != StepCheck {
 		return
 	}
-	for _, h := range version.Hazards(c.Snapshot.serverVersions(), c.Policy.ServerVersion) {
+	for _, h := range version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion) {
 		if h.Severity >= version.Warn {
 			r.emit(Event{Kind: Warned, Text: h.String()})
 		}
 	}
-	own, _ := peerURLsOf(r.urls)
-	notes, _ := peerurl.Check(own, c.Snapshot.peerURLs(0)) // what it refuses was refused before
+	own, _ := reason.PeerURLs(r.urls)
+	notes, _ := peerurl.Check(own, c.Snapshot.OtherPeerURLs(0)) // what it refuses was refused before
 	if len(notes) > 0 {
 		text := notes[0].String()
 		if more := len(notes) - 1; more > 0 {
@@ -210,20 +199,20 @@ func (r *run) warn(c Case) {
 }
 
 // remove removes an entry that the table says must go.
-func (r *run) remove(ctx context.Context, c Case, act Act) (verdict, error) {
+func (r *run) remove(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
 	if err := permitted(ctx, r.config.MayRemove, act.Member); err != nil {
 		return verdict{}, err
 	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
 	r.removedAt, r.removing = time.Now(), act.Member.ID
-	return r.write(ctx, c, func(ctx context.Context, via Target) error {
+	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 		return r.client.Remove(ctx, via, act.Member.ID)
 	})
 }
 
 // archive moves our data aside, after stopping what may still use it.
-func (r *run) archive(ctx context.Context, act Act) (verdict, error) {
+func (r *run) archive(ctx context.Context, act decide.Act) (verdict, error) {
 	if err := r.stop(ctx); err != nil {
 		return verdict{}, err
 	}
@@ -249,7 +238,7 @@ func (r *run) stop(ctx context.Context) error {
 // start has the server started, once every voter that answers shows the entry:
 // a joiner asks one voter for the list and exits if that one is behind (E§2.4,
 // etcd #14174).
-func (r *run) start(ctx context.Context, c Case, m Member) (verdict, error) {
+func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdict, error) {
 	behind := r.unaware(ctx, c, m)
 	if ctx.Err() != nil {
 		return verdict{}, ctx.Err()
@@ -280,7 +269,7 @@ func (r *run) start(ctx context.Context, c Case, m Member) (verdict, error) {
 	return again, nil
 }
 
-func (r *run) startSpec(c Case, m Member) (StartSpec, error) {
+func (r *run) startSpec(c decide.Case, m cluster.Member) (StartSpec, error) {
 	var others []initialcluster.Entry
 	for _, other := range c.Snapshot.Members {
 		if other.ID != m.ID {
@@ -293,58 +282,58 @@ func (r *run) startSpec(c Case, m Member) (StartSpec, error) {
 	}
 	return StartSpec{
 		Name: r.name, MemberID: m.ID, ClusterID: c.Snapshot.ClusterID, PeerURLs: r.urls,
-		InitialCluster: list.String(), ServerVersion: version.Lowest(c.Snapshot.serverVersions()...),
+		InitialCluster: list.String(), ServerVersion: version.Lowest(c.Snapshot.ServerVersions()...),
 	}, nil
 }
 
 // unaware asks every voter that answers whether its own list has our entry.
-func (r *run) unaware(ctx context.Context, c Case, m Member) error {
+func (r *run) unaware(ctx context.Context, c decide.Case, m cluster.Member) error {
 	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
 	defer cancel()
-	lists, err := r.looker.ownLists(bounded, c.Snapshot, m.ID)
+	lists, err := r.looker.OwnLists(bounded, c.Snapshot, m.ID)
 	if err != nil {
-		return reason(ErrNoQuorum, "not every voter can be asked whether it lists us: %v", err)
+		return reason.Of(reason.ErrNoQuorum, "not every voter can be asked whether it lists us: %v", err)
 	}
 	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		if _, ok := find(lists[id], m.ID); !ok {
-			return reason(ErrNoQuorum, "voter %s does not list us yet", id)
+			return reason.Of(reason.ErrNoQuorum, "voter %s does not list us yet", id)
 		}
 	}
 	return nil
 }
 
-func find(l List, id ID) (Member, bool) {
+func find(l cluster.List, id cluster.ID) (cluster.Member, bool) {
 	for _, m := range l.Members {
 		if m.ID == id {
 			return m, true
 		}
 	}
-	return Member{}, false
+	return cluster.Member{}, false
 }
 
 // promote asks for the vote. The gate has just been passed, in this pass.
-func (r *run) promote(ctx context.Context, c Case, m Member) (verdict, error) {
+func (r *run) promote(ctx context.Context, c decide.Case, m cluster.Member) (verdict, error) {
 	if err := permitted(ctx, r.config.MayPromote, m); err != nil {
 		return verdict{}, err
 	}
-	r.noMargin(m, Foresee(c.Snapshot, ToPromote, m))
+	r.noMargin(m, cluster.Foresee(c.Snapshot, cluster.ToPromote, m))
 	r.reached(StepPromote)
 	r.asked = true
 	r.emit(Event{Kind: Promoting, Member: &m})
-	return r.write(ctx, c, func(ctx context.Context, via Target) error {
+	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 		return r.client.Promote(ctx, via, m.ID)
 	})
 }
 
 // noMargin tells of a vote after which no voter may fail.
-func (r *run) noMargin(m Member, f Forecast) {
+func (r *run) noMargin(m cluster.Member, f cluster.Forecast) {
 	if !f.Safe() || f.MarginAfter == 0 {
 		r.emit(Event{Kind: NoMargin, Member: &m, Text: f.String()})
 	}
 }
 
 // joined fills in the result.
-func (r *run) joined(c Case, act Act) {
+func (r *run) joined(c decide.Case, act decide.Act) {
 	if c.Served {
 		r.result.Serving = time.Now()
 	}

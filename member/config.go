@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -23,20 +26,20 @@ type Config struct {
 	// Exited says how the server process ended, nil while it runs or where that
 	// is not known. It is asked on every pass after Start; an answer ends the
 	// join, so a supervisor that restarts etcd answers only when it gave up.
-	Exited func(context.Context) *ExitError
+	Exited func(context.Context) *cluster.ExitError
 	// DataDir looks into the joiner's data directory. Nil: what it holds is
 	// unknown, and a wiped disk cannot be told from a good one.
 	DataDir DataDir
 	// Endpoints says which client URLs to dial for a member. Nil: those that it
 	// advertises. k0s members all advertise 127.0.0.1, for example.
-	Endpoints func(Member) []string
+	Endpoints func(cluster.Member) []string
 	// MayAdd, MayPromote and MayRemove are asked right before that write; an
 	// error refuses it and ends the join.
-	MayAdd, MayPromote, MayRemove func(context.Context, Member) error
+	MayAdd, MayPromote, MayRemove func(context.Context, cluster.Member) error
 	// Alive is asked about a member that cannot be dialled: Alive means that a
 	// linearizable read through it was answered just now, Dead that its process
 	// is known not to run. Nil: such a member is unknown.
-	Alive func(context.Context, Member) (Liveness, error)
+	Alive func(context.Context, cluster.Member) (cluster.Liveness, error)
 	// Observe receives every event, in order, on the joining goroutine: it must
 	// not block. Nil: nobody listens.
 	Observe func(Event)
@@ -52,11 +55,11 @@ type Config struct {
 
 	// OnFailure says what becomes of the entry when a join fails. Zero:
 	// [UndoUnstarted].
-	OnFailure OnFailure
+	OnFailure decide.OnFailure
 	// SameName says what to do with another entry of our name. Zero: [Refuse].
-	SameName SameName
+	SameName decide.SameName
 	// Slot says what to do while another learner holds the slot. Zero: [SlotWait].
-	Slot Slot
+	Slot decide.Slot
 	// AcceptNoMargin lets a member vote although its failure would then cost the
 	// quorum. False: refused, except that a LearnerJoiner may always go from one
 	// live voter to two.
@@ -83,12 +86,12 @@ type Config struct {
 	// WriteTimeout bounds one membership write; etcd itself allows 7 s. Zero: 10 s.
 	WriteTimeout time.Duration
 	// ReturnAt is the moment Join returns at. Zero: [Serving].
-	ReturnAt Moment
+	ReturnAt decide.Moment
 }
 
 // policy is what decisions depend on; no hook is among it.
-func (c Config) policy() Policy {
-	return Policy{
+func (c Config) policy() decide.Policy {
+	return decide.Policy{
 		ServerVersion: c.ServerVersion, OnFailure: c.OnFailure, SameName: c.SameName, Slot: c.Slot,
 		AcceptNoMargin: c.AcceptNoMargin, AcceptHazards: c.AcceptHazards, UpdateAddress: c.UpdateAddress, Rejoin: c.Rejoin,
 		ReadWithin: c.ReadWithin, Settle: c.Settle, StallTimeout: c.StallTimeout, ReturnAt: c.ReturnAt,
@@ -96,8 +99,8 @@ func (c Config) policy() Policy {
 }
 
 // reach is how members are reached.
-func (c Config) reach() Reach {
-	return Reach{Endpoints: c.Endpoints, Alive: c.Alive, EndpointTimeout: c.EndpointTimeout, MetricsURL: c.MetricsURL}
+func (c Config) reach() cluster.Reach {
+	return cluster.Reach{Endpoints: c.Endpoints, Alive: c.Alive, EndpointTimeout: c.EndpointTimeout, MetricsURL: c.MetricsURL}
 }
 
 // withDefaults fills in what zero means; c is not changed.
@@ -106,7 +109,7 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Endpoints == nil {
-		c.Endpoints = func(m Member) []string { return m.ClientURLs }
+		c.Endpoints = func(m cluster.Member) []string { return m.ClientURLs }
 	}
 	for _, d := range []struct {
 		knob *time.Duration
@@ -131,22 +134,22 @@ func (c Config) check() error {
 		"EndpointTimeout": c.EndpointTimeout, "WriteTimeout": c.WriteTimeout,
 	} {
 		if d < 0 {
-			return badInput("Config."+knob, d.String(), "must not be negative")
+			return reason.Input("Config."+knob, d.String(), "must not be negative")
 		}
 	}
 	switch {
-	case !oneOf(c.OnFailure, UndoUnstarted, Keep, Undo):
-		return badInput("Config.OnFailure", string(c.OnFailure), "is none of the policies")
-	case !oneOf(c.SameName, Refuse, ReplaceIfDead):
-		return badInput("Config.SameName", string(c.SameName), "is none of the policies")
-	case !oneOf(c.Slot, SlotWait, SlotFail, EvictStalled):
-		return badInput("Config.Slot", string(c.Slot), "is none of the policies")
-	case !oneOf(c.ReturnAt, Serving, Promoted):
-		return badInput("Config.ReturnAt", string(c.ReturnAt), "is none of the moments")
+	case !oneOf(c.OnFailure, decide.UndoUnstarted, decide.Keep, decide.Undo):
+		return reason.Input("Config.OnFailure", string(c.OnFailure), "is none of the policies")
+	case !oneOf(c.SameName, decide.Refuse, decide.ReplaceIfDead):
+		return reason.Input("Config.SameName", string(c.SameName), "is none of the policies")
+	case !oneOf(c.Slot, decide.SlotWait, decide.SlotFail, decide.EvictStalled):
+		return reason.Input("Config.Slot", string(c.Slot), "is none of the policies")
+	case !oneOf(c.ReturnAt, decide.Serving, decide.Promoted):
+		return reason.Input("Config.ReturnAt", string(c.ReturnAt), "is none of the moments")
 	}
 	for _, name := range c.AcceptHazards {
 		if version.CheckAccepted([]string{name}) != nil {
-			return badInput("Config.AcceptHazards", name, "is the name of no hazard")
+			return reason.Input("Config.AcceptHazards", name, "is the name of no hazard")
 		}
 	}
 	return checkMetricsURL(c.MetricsURL)

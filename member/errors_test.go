@@ -3,11 +3,7 @@ package member_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math"
 	"strings"
 	"testing"
@@ -17,65 +13,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
-// reasons are all that a join can end for.
-var reasons = map[string]error{
-	"ErrUnsupported": member.ErrUnsupported, "ErrSkew": member.ErrSkew, "ErrHazard": member.ErrHazard,
-	"ErrNameTaken": member.ErrNameTaken, "ErrOtherName": member.ErrOtherName, "ErrBadURL": member.ErrBadURL, "ErrURLTaken": member.ErrURLTaken,
-	"ErrVoter": member.ErrVoter, "ErrOtherWay": member.ErrOtherWay, "ErrDataLost": member.ErrDataLost, "ErrDataDamaged": member.ErrDataDamaged,
-	"ErrForeignData": member.ErrForeignData, "ErrRemoved": member.ErrRemoved, "ErrAddress": member.ErrAddress, "ErrDiverged": member.ErrDiverged,
-	"ErrDowngrading": member.ErrDowngrading, "ErrQuorumAtRisk": member.ErrQuorumAtRisk, "ErrNoQuorum": member.ErrNoQuorum,
-	"ErrUnreachable": member.ErrUnreachable, "ErrSlotTaken": member.ErrSlotTaken, "ErrStalled": member.ErrStalled, "ErrNotLive": member.ErrNotLive,
-	"ErrDenied": member.ErrDenied, "ErrTLS": member.ErrTLS, "ErrCorrupt": member.ErrCorrupt, "ErrWrongCluster": member.ErrWrongCluster,
-	"ErrGone": member.ErrGone, "ErrRoleDisagrees": member.ErrRoleDisagrees,
-}
+// What the tests are about: a server named "new" that joins as member 9.
+const (
+	ourURL  = "http://10.0.0.9:2380"
+	ourName = "new"
+	ourID   = cluster.ID(9)
+)
 
-// Each reason has words of its own and says what to do.
-func TestEveryReasonHasAHint(t *testing.T) {
-	exported := exportedReasons(t)
-	assert.Greater(t, len(exported), 20)
-	for _, name := range exported {
-		assert.Contains(t, reasons, name, "an exported reason without a row here")
-	}
-	texts := map[string]string{}
-	for name, err := range reasons {
-		assert.Contains(t, exported, name)
-		assert.NotEmpty(t, member.HintFor(err), name)
-		assert.Equal(t, member.HintFor(err), member.HintFor(fmt.Errorf("wrapped: %w: voter 2", err)), name)
-		assert.Empty(t, texts[err.Error()], "%s says what %s says", name, texts[err.Error()])
-		texts[err.Error()] = name
-		for other, o := range reasons {
-			assert.Equal(t, name == other, errors.Is(err, o), "%s is %s", name, other)
-		}
-	}
-	assert.Empty(t, member.HintFor(errors.New("something else")))
-	assert.Empty(t, member.HintFor(nil))
-}
-
-func exportedReasons(t *testing.T) (names []string) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
-	require.NoError(t, err)
-	for _, d := range file.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR {
-			continue
-		}
-		for _, s := range g.Specs {
-			for _, name := range s.(*ast.ValueSpec).Names {
-				if strings.HasPrefix(name.Name, "Err") {
-					names = append(names, name.Name)
-				}
-			}
-		}
-	}
-	return names
-}
+var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 func TestJoinErrorInWords(t *testing.T) {
-	base := member.JoinError{PeerURL: ourURL, Name: ourName, Step: member.StepCheck, Err: member.ErrNoQuorum}
+	base := member.JoinError{PeerURL: ourURL, Name: ourName, Step: member.StepCheck, Err: cluster.ErrNoQuorum}
 	for name, tc := range map[string]struct {
 		change func(*member.JoinError)
 		want   string
@@ -103,7 +55,7 @@ func TestJoinErrorInWords(t *testing.T) {
 
 // The reason, the context's error and the server's last one are all found.
 func TestWhatIsFoundBehindAJoinError(t *testing.T) {
-	stall := &member.StallError{Progress: member.Progress{Phase: member.CatchingUp}}
+	stall := &cluster.StallError{Progress: cluster.Progress{Phase: cluster.CatchingUp}}
 	var e error = &member.JoinError{Err: fmt.Errorf("%w, while waiting: %w", context.DeadlineExceeded, stall), Last: fmt.Errorf("asked 1: %w", rpctypes.ErrMemberLearnerNotReady)}
 	e = fmt.Errorf("install: %w", e)
 	require.ErrorIs(t, e, context.DeadlineExceeded)
@@ -113,37 +65,37 @@ func TestWhatIsFoundBehindAJoinError(t *testing.T) {
 	require.NotErrorIs(t, e, member.ErrSlotTaken)
 	var join *member.JoinError
 	require.ErrorAs(t, e, &join)
-	var found *member.StallError
+	var found *cluster.StallError
 	require.ErrorAs(t, e, &found)
-	assert.Equal(t, member.CatchingUp, found.Progress.Phase)
+	assert.Equal(t, cluster.CatchingUp, found.Progress.Phase)
 
-	alone := &member.JoinError{Err: member.ErrDenied}
+	alone := &member.JoinError{Err: cluster.ErrDenied}
 	assert.Len(t, alone.Unwrap(), 1)
-	require.ErrorIs(t, alone, member.ErrDenied)
+	require.ErrorIs(t, alone, cluster.ErrDenied)
 }
 
 func TestTypedErrors(t *testing.T) {
-	holder := member.Holder{Member: member.Member{ID: 7, Name: "m7", PeerURLs: []string{"http://10.0.0.7:2380"}, Learner: true}, Seen: 90 * time.Second, Lag: 12, Lags: true}
-	unnamed := member.Holder{Member: member.Member{ID: 8, PeerURLs: []string{"http://10.0.0.8:2380"}, Learner: true}, Seen: time.Second}
+	holder := cluster.Holder{Member: cluster.Member{ID: 7, Name: "m7", PeerURLs: []string{"http://10.0.0.7:2380"}, Learner: true}, Seen: 90 * time.Second, Lag: 12, Lags: true}
+	unnamed := cluster.Holder{Member: cluster.Member{ID: 8, PeerURLs: []string{"http://10.0.0.8:2380"}, Learner: true}, Seen: time.Second}
 	for name, tc := range map[string]struct {
 		err  error
 		want string
 		is   []error
 		not  []error
 	}{
-		"nothing answers":          {&member.StallError{Progress: member.Progress{Phase: member.NotStarted, Still: time.Minute}}, "not started for 1m0s", []error{member.ErrStalled, member.ErrNotLive}, nil},
-		"it answered, and no more": {&member.StallError{Progress: member.Progress{Phase: member.Unreachable, Still: time.Minute}}, "not reachable for 1m0s", []error{member.ErrStalled, member.ErrNotLive}, nil},
-		"it catches up":            {&member.StallError{Progress: member.Progress{Phase: member.CatchingUp, Still: time.Minute, Index: 5, LeaderIndex: 9}}, "catching up for 1m0s, applied 5 of 9", []error{member.ErrStalled}, []error{member.ErrNotLive}},
-		"it hears no leader":       {&member.StallError{Progress: member.Progress{Phase: member.NoContact}}, "no contact with the leader for 0s", []error{member.ErrStalled}, []error{member.ErrNotLive}},
-		"one holds the slot":       {&member.SlotError{Holders: []member.Holder{holder}}, "another learner holds the slot: learner 7 (m7, http://10.0.0.7:2380), seen for 1m30s, 12 entries behind", []error{member.ErrSlotTaken}, []error{member.ErrNotLive}},
-		"one of two never ran":     {&member.SlotError{Holders: []member.Holder{holder, unnamed}}, "12 entries behind: learner 8 (never started, http://10.0.0.8:2380), seen for 1s", []error{member.ErrSlotTaken}, nil},
-		"the process was removed":  {&member.ExitError{}, "the server process ended with code 0 (it was told that its member is removed)", []error{member.ErrNotLive}, []error{member.ErrStalled}},
-		"the process refused":      {&member.ExitError{Code: 1, Output: "\nmember count is unequal\n"}, "code 1 (it refused to start: initial cluster, URLs, version or a stale peer): member count is unequal", []error{member.ErrNotLive}, nil},
-		"the process panicked":     {&member.ExitError{Code: 2}, "(a wrong flag, or a panic: data lost under its old entry)", []error{member.ErrNotLive}, nil},
-		"the process was killed":   {&member.ExitError{Code: 137}, "the server process ended with code 137", []error{member.ErrNotLive}, nil},
-		"another member answered":  {&member.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xc1}, "member 2e answered in the place of 1f: their client URLs lead to one server", nil, []error{member.ErrNotLive}},
-		"another cluster answered": {&member.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xbad}, "a server of cluster bad answered for member 1f of cluster c1", nil, nil},
-		"it runs and cannot read":  {&member.Unready{Status: 503, Text: "{\"health\":\"false\"}\n"}, `the server runs but cannot read yet (503 {"health":"false"})`, nil, []error{member.ErrNotLive}},
+		"nothing answers":          {&cluster.StallError{Progress: cluster.Progress{Phase: cluster.NotStarted, Still: time.Minute}}, "not started for 1m0s", []error{member.ErrStalled, member.ErrNotLive}, nil},
+		"it answered, and no more": {&cluster.StallError{Progress: cluster.Progress{Phase: cluster.Unreachable, Still: time.Minute}}, "not reachable for 1m0s", []error{member.ErrStalled, member.ErrNotLive}, nil},
+		"it catches up":            {&cluster.StallError{Progress: cluster.Progress{Phase: cluster.CatchingUp, Still: time.Minute, Index: 5, LeaderIndex: 9}}, "catching up for 1m0s, applied 5 of 9", []error{member.ErrStalled}, []error{member.ErrNotLive}},
+		"it hears no leader":       {&cluster.StallError{Progress: cluster.Progress{Phase: cluster.NoContact}}, "no contact with the leader for 0s", []error{member.ErrStalled}, []error{member.ErrNotLive}},
+		"one holds the slot":       {&cluster.SlotError{Holders: []cluster.Holder{holder}}, "another learner holds the slot: learner 7 (m7, http://10.0.0.7:2380), seen for 1m30s, 12 entries behind", []error{member.ErrSlotTaken}, []error{member.ErrNotLive}},
+		"one of two never ran":     {&cluster.SlotError{Holders: []cluster.Holder{holder, unnamed}}, "12 entries behind: learner 8 (never started, http://10.0.0.8:2380), seen for 1s", []error{member.ErrSlotTaken}, nil},
+		"the process was removed":  {&cluster.ExitError{}, "the server process ended with code 0 (it was told that its member is removed)", []error{member.ErrNotLive}, []error{member.ErrStalled}},
+		"the process refused":      {&cluster.ExitError{Code: 1, Output: "\nmember count is unequal\n"}, "code 1 (it refused to start: initial cluster, URLs, version or a stale peer): member count is unequal", []error{member.ErrNotLive}, nil},
+		"the process panicked":     {&cluster.ExitError{Code: 2}, "(a wrong flag, or a panic: data lost under its old entry)", []error{member.ErrNotLive}, nil},
+		"the process was killed":   {&cluster.ExitError{Code: 137}, "the server process ended with code 137", []error{member.ErrNotLive}, nil},
+		"another member answered":  {&cluster.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xc1}, "member 2e answered in the place of 1f: their client URLs lead to one server", nil, []error{member.ErrNotLive}},
+		"another cluster answered": {&cluster.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xbad}, "a server of cluster bad answered for member 1f of cluster c1", nil, nil},
+		"it runs and cannot read":  {&cluster.Unready{Status: 503, Text: "{\"health\":\"false\"}\n"}, `the server runs but cannot read yet (503 {"health":"false"})`, nil, []error{member.ErrNotLive}},
 		"a wrong argument":         {&member.InputError{Field: "Config.Settle", Value: "-1s", Rule: "must not be negative"}, `etcdjoin: Config.Settle "-1s" must not be negative`, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +113,7 @@ func TestTypedErrors(t *testing.T) {
 
 // An ID prints as etcd prints it: in hex, without a prefix or leading zeros.
 func TestID(t *testing.T) {
-	for id, want := range map[member.ID]string{0: "0", 1: "1", 0x8e9e05c52164694d: "8e9e05c52164694d", 0x0e: "e", math.MaxUint64: "ffffffffffffffff"} {
+	for id, want := range map[cluster.ID]string{0: "0", 1: "1", 0x8e9e05c52164694d: "8e9e05c52164694d", 0x0e: "e", math.MaxUint64: "ffffffffffffffff"} {
 		assert.Equal(t, want, id.String())
 		assert.Equal(t, want, fmt.Sprint(id))
 		assert.Equal(t, want, fmt.Sprintf("%v", id))
@@ -171,17 +123,17 @@ func TestID(t *testing.T) {
 		text, err := json.Marshal(id)
 		require.NoError(t, err)
 		assert.Equal(t, `"`+want+`"`, string(text))
-		var back member.ID
+		var back cluster.ID
 		require.NoError(t, json.Unmarshal(text, &back))
 		assert.Equal(t, id, back)
-		asKey, err := json.Marshal(map[member.ID]int{id: 1})
+		asKey, err := json.Marshal(map[cluster.ID]int{id: 1})
 		require.NoError(t, err)
 		assert.Equal(t, `{"`+want+`":1}`, string(asKey))
 	}
-	assert.Equal(t, "000000000000001f", fmt.Sprintf("%016x", member.ID(0x1f)))
-	assert.Equal(t, "0x1f", fmt.Sprintf("%#x", member.ID(0x1f)))
+	assert.Equal(t, "000000000000001f", fmt.Sprintf("%016x", cluster.ID(0x1f)))
+	assert.Equal(t, "0x1f", fmt.Sprintf("%#x", cluster.ID(0x1f)))
 	for _, bad := range []string{`""`, `"0x1f"`, `"g"`, `"-1"`, `"10000000000000000"`, `"1 "`} {
-		var id member.ID
+		var id cluster.ID
 		require.Error(t, json.Unmarshal([]byte(bad), &id), bad)
 		assert.Zero(t, id, bad)
 	}
@@ -189,8 +141,8 @@ func TestID(t *testing.T) {
 
 // Events are ready for JSON: IDs in hex, and back again without a loss.
 func TestEventsAsJSON(t *testing.T) {
-	progress := member.Progress{Phase: member.CatchingUp, Index: 5, LeaderIndex: 9, DBSize: 1, LeaderDB: 2, Rate: 1.5, Elapsed: time.Second, Still: time.Millisecond}
-	m := member.Member{ID: 0x8e9e05c52164694d, Name: "m2", PeerURLs: []string{ourURL}, Learner: true}
+	progress := cluster.Progress{Phase: cluster.CatchingUp, Index: 5, LeaderIndex: 9, DBSize: 1, LeaderDB: 2, Rate: 1.5, Elapsed: time.Second, Still: time.Millisecond}
+	m := cluster.Member{ID: 0x8e9e05c52164694d, Name: "m2", PeerURLs: []string{ourURL}, Learner: true}
 	for name, tc := range map[string]struct {
 		event member.Event
 		want  string
@@ -208,20 +160,20 @@ func TestEventsAsJSON(t *testing.T) {
 			assert.Equal(t, tc.event, back)
 		})
 	}
-	status, err := json.Marshal(member.Status{ID: 0x1f, ClusterID: 0xc1, Leader: 0x2e})
+	status, err := json.Marshal(cluster.Status{ID: 0x1f, ClusterID: 0xc1, Leader: 0x2e})
 	require.NoError(t, err)
 	assert.Contains(t, string(status), `"id":"1f","clusterID":"c1"`)
 	assert.Contains(t, string(status), `"leader":"2e"`)
 }
 
 func TestMembersInWords(t *testing.T) {
-	for want, m := range map[string]member.Member{
+	for want, m := range map[string]cluster.Member{
 		"voter 1f (m1, http://a:2380)":                     {ID: 0x1f, Name: "m1", PeerURLs: []string{"http://a:2380"}},
 		"learner 2 (never started, http://a:1,http://b:1)": {ID: 2, PeerURLs: []string{"http://a:1", "http://b:1"}, Learner: true},
 		"voter 3 (never started, )":                        {ID: 3},
 	} {
 		assert.Equal(t, want, m.String())
 	}
-	assert.Equal(t, "the caller's endpoints", member.Target{}.String())
-	assert.Equal(t, "member 1f", member.Target{Member: member.Member{ID: 0x1f}}.String())
+	assert.Equal(t, "the caller's endpoints", cluster.Target{}.String())
+	assert.Equal(t, "member 1f", cluster.Target{Member: cluster.Member{ID: 0x1f}}.String())
 }

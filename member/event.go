@@ -1,6 +1,10 @@
 package member
 
-import "time"
+import (
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+)
 
 // Kind is what an event tells.
 type Kind string
@@ -35,14 +39,14 @@ const (
 // Event is one thing that happened in a join. It holds no secret and is ready
 // for JSON.
 type Event struct {
-	At       time.Time `json:"at"`
-	Kind     Kind      `json:"kind"`
-	Step     Step      `json:"step"`
-	PeerURL  string    `json:"peerURL"`
-	Name     string    `json:"name"`
-	Member   *Member   `json:"member,omitempty"` // whom it concerns
-	Progress *Progress `json:"progress,omitempty"`
-	Voters   int       `json:"voters,omitempty"`
-	Margin   int       `json:"margin"`
-	Text     string    `json:"text,omitempty"`
+	At       time.Time         `json:"at"`
+	Kind     Kind              `json:"kind"`
+	Step     Step              `json:"step"`
+	PeerURL  string            `json:"peerURL"`
+	Name     string            `json:"name"`
+	Member   *cluster.Member   `json:"member,omitempty"` // whom it concerns
+	Progress *cluster.Progress `json:"progress,omitempty"`
+	Voters   int               `json:"voters,omitempty"`
+	Margin   int               `json:"margin"`
+	Text     string            `json:"text,omitempty"`
 }

@@ -7,22 +7,22 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 // instant is a cluster in which nothing takes time.
-func instant(peerURLs ...string) *membertest.Cluster {
-	c := membertest.New(peerURLs...)
-	c.Timing = membertest.Timing{}
+func instant(peerURLs ...string) *clustertest.Cluster {
+	c := clustertest.New(peerURLs...)
+	c.Timing = clustertest.Timing{}
 	return c
 }
 
 // The old way counts the new member against the quorum before anybody has seen
 // it live, and refuses where its failure would cost the quorum.
 func ExampleVotingJoiner() {
-	for _, c := range []*membertest.Cluster{ // member.NewClient(c, …) in real use
+	for _, c := range []*clustertest.Cluster{ // cluster.NewClient(c, …) in real use
 		instant("https://10.0.0.1:2380"), // needs Config.AcceptNoMargin
 		instant("https://10.0.0.1:2380", "https://10.0.0.2:2380", "https://10.0.0.3:2380"),
 	} {

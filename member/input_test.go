@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 )
 
 const firstURL = "http://10.0.0.1:2380"
@@ -65,12 +67,12 @@ func TestBadArguments(t *testing.T) {
 		"the name is looked at first":   {"", member.Config{Slot: "evict"}, "name", "must not be empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := membertest.New(firstURL)
+			c := clustertest.New(firstURL)
 			_, err := learner.NewJoiner(c, tc.name, tc.config)
 			refusedInput(t, err, tc.field, tc.rule)
 			_, err = member.NewVotingJoiner(c, tc.name, tc.config)
 			refusedInput(t, err, tc.field, tc.rule)
-			_, err = member.New(c, tc.name, tc.config, member.Voting)
+			_, err = member.New(c, tc.name, tc.config, decide.Voting{})
 			refusedInput(t, err, tc.field, tc.rule)
 			if tc.field != "name" && tc.field != "Config.OnFailure" {
 				_, err = learner.Promote(t.Context(), c, 1, tc.config)
@@ -86,10 +88,10 @@ func TestBadArguments(t *testing.T) {
 }
 
 func TestNoClient(t *testing.T) {
-	for name, c := range map[string]member.Client{
+	for name, c := range map[string]cluster.Client{
 		"nil":                  nil,
-		"a nil *EtcdClient":    (*member.EtcdClient)(nil),
-		"an EtcdClient of nil": member.NewClient(nil, member.ClientConfig{}),
+		"a nil *EtcdClient":    (*cluster.EtcdClient)(nil),
+		"an EtcdClient of nil": cluster.NewClient(nil, cluster.ClientConfig{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := learner.NewJoiner(c, "a", member.Config{})
@@ -102,13 +104,13 @@ func TestNoClient(t *testing.T) {
 			refusedInput(t, err, "client", "must not be nil")
 		})
 	}
-	_, err := member.New(membertest.New(firstURL), "a", member.Config{}, nil)
+	_, err := member.New(clustertest.New(firstURL), "a", member.Config{}, nil)
 	refusedInput(t, err, "strategy", "must not be nil")
-	member.NewClient(nil, member.ClientConfig{}).Close() // and does not panic
+	cluster.NewClient(nil, cluster.ClientConfig{}).Close() // and does not panic
 }
 
 func TestNoID(t *testing.T) {
-	c := membertest.New(firstURL)
+	c := clustertest.New(firstURL)
 	_, err := learner.Promote(t.Context(), c, 0, member.Config{})
 	refusedInput(t, err, "id", "must not be 0")
 	refusedInput(t, member.Remove(t.Context(), c, 0, member.Config{}), "id", "must not be 0")
@@ -145,7 +147,7 @@ func TestBadPeerURLs(t *testing.T) {
 		"the second one is bad":    {"http://10.0.0.9:2380,10.0.0.8:2380", "must be a URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := membertest.New(firstURL)
+			c := clustertest.New(firstURL)
 			for way, j := range joiners(t, c, member.Config{}) {
 				_, err := j.Join(t.Context(), tc.url)
 				refusedPeerURL(t, err, tc.rule)
@@ -172,7 +174,7 @@ func refusedPeerURL(t *testing.T, err error, rule string) {
 	assert.NotContains(t, err.Error(), "secret")
 }
 
-func joiners(t *testing.T, c member.Client, config member.Config) map[string]*member.Engine {
+func joiners(t *testing.T, c cluster.Client, config member.Config) map[string]*member.Engine {
 	t.Helper()
 	l, err := learner.NewJoiner(c, ourName, config)
 	require.NoError(t, err)
@@ -198,7 +200,7 @@ func TestPeerURLsThatDoNotFitTheOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := membertest.New(firstURL, "http://m2.example:2380", "http://10.0.0.3:2380")
+				c := clustertest.New(firstURL, "http://m2.example:2380", "http://10.0.0.3:2380")
 				for way, j := range joiners(t, c, member.Config{}) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
@@ -223,7 +225,7 @@ func TestContextsThatHaveEnded(t *testing.T) {
 	late, cancelLate := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancelLate()
 	for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: late} {
-		c := membertest.New(firstURL)
+		c := clustertest.New(firstURL)
 		for _, j := range joiners(t, c, member.Config{}) {
 			_, err := j.Join(ctx, ourURL)
 			require.ErrorIs(t, err, want)
@@ -247,7 +249,7 @@ func TestHooksThatAreMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := membertest.New(firstURL, "http://10.0.0.2:2380")
+				c := clustertest.New(firstURL, "http://10.0.0.2:2380")
 				all := joiners(t, c, config)
 				for _, way := range []string{"learner", "voting"} {
 					j := all[way]
@@ -277,7 +279,7 @@ func TestSpaceAroundPeerURLs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := membertest.New(firstURL)
+				c := clustertest.New(firstURL)
 				var spec member.StartSpec
 				j, err := learner.NewJoiner(c, ourName, member.Config{Start: func(ctx context.Context, s member.StartSpec) error {
 					spec = s
@@ -305,8 +307,8 @@ func TestRemoveAMemberWhoseURLNobodyCanRead(t *testing.T) {
 	for name, urls := range map[string][]string{"unreadable": {"::bad::"}, "a path": {"http://10.0.0.8:2380/x"}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := membertest.New(firstURL, "http://10.0.0.2:2380", "http://10.0.0.3:2380")
-				id := c.AddRaw(member.Member{PeerURLs: urls, Learner: true})
+				c := clustertest.New(firstURL, "http://10.0.0.2:2380", "http://10.0.0.3:2380")
+				id := c.AddRaw(cluster.Member{PeerURLs: urls, Learner: true})
 				require.NoError(t, member.Remove(t.Context(), c, id, member.Config{}))
 				_, found := c.Member(id)
 				assert.False(t, found)
@@ -333,7 +335,7 @@ func FuzzJoin(f *testing.F) {
 }
 
 func fuzzed(t *testing.T, name, url string) {
-	c := membertest.New(firstURL)
+	c := clustertest.New(firstURL)
 	// Two servers of one host have one client URL in this cluster: none could be seen to serve.
 	j, err := learner.NewJoiner(c, name, member.Config{Start: c.Start, ReturnAt: member.Promoted})
 	if err != nil {

@@ -3,11 +3,12 @@ package member
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
 	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
-	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // A Joiner makes the etcd server that will listen on peerURL a voting member of
@@ -24,11 +25,11 @@ type Joiner interface {
 
 // Result is what a successful Join leaves behind.
 type Result struct {
-	Member  Member // a voter
-	Voters  int    // in the cluster now
-	Quorum  int    // of them must agree
-	Margin  int    // how many of those that answer may fail
-	Changed bool   // this call wrote to the membership
+	Member  cluster.Member // a voter
+	Voters  int            // in the cluster now
+	Quorum  int            // of them must agree
+	Margin  int            // how many of those that answer may fail
+	Changed bool           // this call wrote to the membership
 
 	// When this call saw it happen; zero if it was so before.
 	Added, Started, Promoted, Serving time.Time
@@ -37,52 +38,30 @@ type Result struct {
 // Engine is the one machine behind every joiner: it looks, decides by
 // [Decide], does one thing, and looks again.
 type Engine struct {
-	client   Client
+	client   cluster.Client
 	name     string
 	config   Config
-	strategy Strategy
+	strategy decide.Strategy
 }
 
 var _ Joiner = (*Engine)(nil)
 
 // New makes an engine for the server that will run under this name. Wrong
 // arguments are an [*InputError]; nothing is asked of the cluster.
-func New(client Client, name string, config Config, strategy Strategy) (*Engine, error) {
-	if e, ok := client.(*EtcdClient); client == nil || ok && e == nil {
-		return nil, badInput("client", "nil", "must not be nil")
+func New(client cluster.Client, name string, config Config, strategy decide.Strategy) (*Engine, error) {
+	if e, ok := client.(*cluster.EtcdClient); client == nil || ok && e == nil {
+		return nil, reason.Input("client", "nil", "must not be nil")
 	}
 	if strategy == nil {
-		return nil, badInput("strategy", "nil", "must not be nil")
+		return nil, reason.Input("strategy", "nil", "must not be nil")
 	}
 	if broken := (*initialcluster.Error)(nil); errors.As(initialcluster.CheckName(name), &broken) {
-		return nil, badInput("name", name, broken.Rule)
+		return nil, reason.Input("name", name, broken.Rule)
 	}
 	if err := config.check(); err != nil {
 		return nil, err
 	}
 	return &Engine{client: client, name: name, config: config.withDefaults(), strategy: strategy}, nil
-}
-
-// peerURLsOf reads the caller's URLs by the rules of package peerurl.
-func peerURLsOf(urls []string) ([]peerurl.URL, error) {
-	parsed, err := peerurl.ParseList(strings.Join(urls, ","))
-	if err != nil {
-		return nil, inputError(err)
-	}
-	return parsed, nil
-}
-
-// inputError names the URL and the rule it breaks.
-func inputError(err error) error {
-	var broken *peerurl.Error
-	if !errors.As(err, &broken) {
-		return err
-	}
-	rule := string(broken.Rule)
-	if broken.Detail != "" {
-		rule += ": " + broken.Detail
-	}
-	return badInput("peerURL", broken.URL, rule)
 }
 
 // Join implements [Joiner].
@@ -101,17 +80,17 @@ func (e *Engine) Join(ctx context.Context, peerURL string) (Result, error) {
 // Finish completes somebody's join: it waits for the learner with this ID and
 // gives it its vote by the strategy's rules. It starts and undoes nothing.
 // After an error the learner is as it was, or the error's step says otherwise.
-func Finish(ctx context.Context, client Client, id ID, config Config, strategy Strategy) (Result, error) {
+func Finish(ctx context.Context, client cluster.Client, id cluster.ID, config Config, strategy decide.Strategy) (Result, error) {
 	r, err := runByID(ctx, client, id, config)
 	if err != nil {
 		return Result{}, err
 	}
 	if r == nil {
-		return Result{}, &JoinError{Name: id.String(), Step: StepCheck, MemberID: id, Err: reason(ErrGone, "no member has the ID %s", id)}
+		return Result{}, &JoinError{Name: id.String(), Step: StepCheck, MemberID: id, Err: reason.Of(reason.ErrGone, "no member has the ID %s", id)}
 	}
 	defer r.close()
 	r.strategy, r.started = strategy, id
-	r.watch = r.newWatch(Member{ID: id, PeerURLs: r.urls})
+	r.watch = r.newWatch(cluster.Member{ID: id, PeerURLs: r.urls})
 	if err := r.loop(ctx); err != nil {
 		return Result{}, r.fail(ctx, err)
 	}

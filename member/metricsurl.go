@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 func checkMetricsURL(raw string) error {
@@ -12,11 +13,11 @@ func checkMetricsURL(raw string) error {
 		return nil
 	}
 	if strings.ContainsAny(raw, "@?#") {
-		return badInput("Config.MetricsURL", peerurl.Redact(raw), "must not name a user or have a query")
+		return reason.Input("Config.MetricsURL", peerurl.Redact(raw), "must not name a user or have a query")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return badInput("Config.MetricsURL", raw, "must be an http or https URL")
+		return reason.Input("Config.MetricsURL", raw, "must be an http or https URL")
 	}
 	return nil
 }

@@ -8,6 +8,11 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/classify"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // pass looks, decides and does one thing. An error is final.
@@ -17,7 +22,7 @@ func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
 		return r.blind(ctx, err)
 	}
 	act := r.decide(c)
-	if (act.Writes() || act.Do == DoRefuse) && !c.Snapshot.Fresh {
+	if (act.Writes() || act.Do == decide.DoRefuse) && !c.Snapshot.Fresh {
 		// Nothing that cannot be taken back is decided on facts that may be a
 		// pass old: no write, and no end.
 		if c, err = r.see(ctx, true); err != nil {
@@ -26,7 +31,7 @@ func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
 		act = r.decide(c)
 	}
 	if err := r.shutOut(c); err != nil {
-		return verdict{}, because(ErrTLS, err)
+		return verdict{}, reason.Because(reason.ErrTLS, err)
 	}
 	return r.do(ctx, c, act)
 }
@@ -38,15 +43,15 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	}
 	r.last = err
 	switch {
-	case errors.Is(err, ErrWrongCluster), errors.Is(err, errHook):
+	case errors.Is(err, reason.ErrWrongCluster), errors.Is(err, errHook):
 		return verdict{}, err
-	case classify(err) == fatal:
-		return verdict{}, because(sentinelFor(err), err)
+	case classify.Of(err) == classify.Fatal:
+		return verdict{}, reason.Because(classify.Reason(err), err)
 	}
-	if !errors.Is(err, ErrUnreachable) {
-		err = because(ErrUnreachable, err)
+	if !errors.Is(err, reason.ErrUnreachable) {
+		err = reason.Because(reason.ErrUnreachable, err)
 	}
-	return r.wait(Member{}, err, r.faults)
+	return r.wait(cluster.Member{}, err, r.faults)
 }
 
 // errHook marks a hook of the caller that failed while facts were gathered.
@@ -54,21 +59,21 @@ var errHook = errors.New("a hook of the caller failed")
 
 // see gathers the facts of one pass. The data directory is read after the list:
 // an entry that is listed as started has written its log before.
-func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
-	s, err := r.looker.look(ctx, fresh)
+func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
+	s, err := r.looker.Look(ctx, fresh)
 	if err != nil {
-		return Case{}, err
+		return decide.Case{}, err
 	}
 	r.departed(s)
-	c := Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.started, SlotLimit: r.slotLimit}
+	c := decide.Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.started, SlotLimit: r.slotLimit}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
-			return Case{}, because(errHook, fmt.Errorf("inspect the data directory: %w", err))
+			return decide.Case{}, reason.Because(errHook, fmt.Errorf("inspect the data directory: %w", err))
 		}
 	}
 	ours, found := s.ByURLs(r.urls)
 	if fresh = c.Snapshot.Fresh; fresh && !s.NoQuorum && !ours.Started() {
-		c.Survey = r.looker.survey(ctx, &c.Snapshot)
+		c.Survey = r.looker.Survey(ctx, &c.Snapshot)
 	}
 	if r.started != 0 && r.config.Exited != nil {
 		c.Exit = r.config.Exited(ctx)
@@ -91,7 +96,7 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 	switch {
 	case ours.Learner && fresh && r.watch.of(ours.ID):
 		c.Proof = r.watch.prove(ctx)
-	case !ours.Learner && ours.Liveness == Alive && !s.NoQuorum:
+	case !ours.Learner && ours.Liveness == cluster.Alive && !s.NoQuorum:
 		c.Served = r.serves(ctx, ours)
 	}
 	return c, nil
@@ -99,7 +104,7 @@ func (r *run) see(ctx context.Context, fresh bool) (Case, error) {
 
 // resume is for a Step without memory: a learner that answers a read runs, and
 // needs no start. Else Start would be called at each Step, and nothing after it.
-func (r *run) resume(ctx context.Context, ours Seen) ID {
+func (r *run) resume(ctx context.Context, ours cluster.Seen) cluster.ID {
 	w := r.newWatch(ours.Member)
 	if w.prove(ctx) == nil {
 		w.stop()
@@ -111,7 +116,7 @@ func (r *run) resume(ctx context.Context, ours Seen) ID {
 }
 
 // found notes our entry, and whether it appeared by this call's add.
-func (r *run) found(ours Seen) {
+func (r *run) found(ours cluster.Seen) {
 	if !r.greeted {
 		r.emit(Event{Kind: Found, Member: &ours.Member})
 	}
@@ -143,7 +148,7 @@ func (r *run) missing() time.Duration {
 }
 
 // departed notes that the member which this call removes is gone from the list.
-func (r *run) departed(s Snapshot) {
+func (r *run) departed(s cluster.Snapshot) {
 	id := r.removing
 	if _, listed := s.ByID(id); id == 0 || listed || s.NoQuorum {
 		return
@@ -168,7 +173,7 @@ func (r *run) stopRemoved(ctx context.Context) error {
 		return nil
 	}
 	if err := r.stop(ctx); err != nil {
-		return because(errHook, err)
+		return reason.Because(errHook, err)
 	}
 	r.stopping = false
 	return nil
@@ -176,11 +181,11 @@ func (r *run) stopRemoved(ctx context.Context) error {
 
 // serves asks for a linearizable list through the new voter, and the other voters
 // for their own: it answers clients, and all agree that it votes.
-func (r *run) serves(ctx context.Context, ours Seen) bool {
+func (r *run) serves(ctx context.Context, ours cluster.Seen) bool {
 	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
 	defer cancel()
 	list, err := r.client.List(bounded, ours.Target)
-	if err == nil && list.ClusterID == r.looker.last.ClusterID && ours.Status.Leader != 0 {
+	if err == nil && list.ClusterID == r.looker.Last.ClusterID && ours.Status.Leader != 0 {
 		err = r.agreed(bounded, ours)
 	}
 	if err != nil {
@@ -189,11 +194,11 @@ func (r *run) serves(ctx context.Context, ours Seen) bool {
 	return err == nil
 }
 
-func (r *run) agreed(ctx context.Context, ours Seen) error {
-	lists, err := r.looker.ownLists(ctx, r.looker.last, ours.ID)
+func (r *run) agreed(ctx context.Context, ours cluster.Seen) error {
+	lists, err := r.looker.OwnLists(ctx, r.looker.Last, ours.ID)
 	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		if m, ok := find(lists[id], ours.ID); !ok || m.Learner {
-			err = errors.Join(err, reason(ErrDiverged, "voter %s does not list %s as a voter", id, ours.ID))
+			err = errors.Join(err, reason.Of(reason.ErrDiverged, "voter %s does not list %s as a voter", id, ours.ID))
 		}
 	}
 	return err

@@ -4,18 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // Plan is what a joiner would do next, and why. Making one writes nothing.
 type Plan struct {
-	Do       Do                // the next act; DoRefuse and DoDone end a join
-	Member   Member            // the entry it concerns, zero for an add
+	Do       decide.Do         // the next act; DoRefuse and DoDone end a join
+	Member   cluster.Member    // the entry it concerns, zero for an add
 	Text     string            // why, for a person
 	Refused  error             // of DoRefuse; find the reason with errors.Is
-	Forecast Forecast          // of the vote that the join ends with
+	Forecast cluster.Forecast  // of the vote that the join ends with
 	Hazards  []version.Finding // that these versions are known for
-	Snapshot Snapshot          // what was found
+	Snapshot cluster.Snapshot  // what was found
 }
 
 // String explains the plan in a few lines.
@@ -25,7 +28,7 @@ func (p Plan) String() string {
 		text += " " + p.Member.String()
 	}
 	if p.Text != "" {
-		text += "\nwhy: " + shown(p.Text)
+		text += "\nwhy: " + reason.Shown(p.Text)
 	}
 	text += "\nforecast: " + p.Forecast.String()
 	for _, h := range p.Hazards {
@@ -51,9 +54,9 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 	}
 	act := r.decide(c)
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,
-		Forecast: Foresee(c.Snapshot, ToPromote, act.Member),
-		Hazards:  version.Hazards(c.Snapshot.serverVersions(), c.Policy.ServerVersion)}
-	if act.Do == DoRefuse {
+		Forecast: cluster.Foresee(c.Snapshot, cluster.ToPromote, act.Member),
+		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion)}
+	if act.Do == decide.DoRefuse {
 		p.Refused = act.Why
 	}
 	return p, nil
@@ -79,7 +82,7 @@ func (e *Engine) Add(ctx context.Context, peerURL string) (StartSpec, error) {
 		return StartSpec{}, r.fail(ctx, err)
 	}
 	if spec.MemberID == 0 {
-		return r.startSpec(Case{Snapshot: r.looker.last}, r.result.Member)
+		return r.startSpec(decide.Case{Snapshot: r.looker.Last}, r.result.Member)
 	}
 	return spec, nil
 }
@@ -92,7 +95,7 @@ var errAdded = fmt.Errorf("added")
 // success. A voter is refused: to remove one is a decision of its own.
 func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 	undoer := *e
-	undoer.config.OnFailure = Undo
+	undoer.config.OnFailure = decide.Undo
 	r, err := undoer.newRun(ctx, peerURL)
 	if err != nil {
 		return err
@@ -103,8 +106,8 @@ func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 	if err != nil {
 		return r.failed(r.joinError(err))
 	}
-	if ours, found := r.looker.last.ByURLs(r.urls); found {
-		return r.failed(r.joinError(reason(ErrVoter, "%s (%s)", ours.Member, did)))
+	if ours, found := r.looker.Last.ByURLs(r.urls); found {
+		return r.failed(r.joinError(reason.Of(reason.ErrVoter, "%s (%s)", ours.Member, did)))
 	}
 	return nil
 }

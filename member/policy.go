@@ -1,58 +1,68 @@
 package member
 
 import (
-	"time"
-
-	"github.com/etcdjoin/etcdjoin/version"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
-// Policy is what the caller wants, as plain values.
-type Policy struct {
-	ServerVersion  version.Version // of the joiner's server; zero: unknown
-	OnFailure      OnFailure
-	SameName       SameName
-	Slot           Slot
-	AcceptNoMargin bool
-	AcceptHazards  []string
-	UpdateAddress  bool
-	Rejoin         bool
-	ReadWithin     time.Duration
-	Settle         time.Duration
-	StallTimeout   time.Duration
-	ReturnAt       Moment
-}
+// InputError is a wrong argument, refused before anything was asked or written:
+// Field names it, Rule is what it breaks.
+type InputError = reason.InputError
+
+// Do is what an act does.
+type Do = decide.Do
+
+// The acts.
+const (
+	DoRefuse     = decide.DoRefuse
+	DoWait       = decide.DoWait
+	DoAddLearner = decide.DoAddLearner
+	DoAddVoter   = decide.DoAddVoter
+	DoRemove     = decide.DoRemove
+	DoUpdate     = decide.DoUpdate
+	DoArchive    = decide.DoArchive
+	DoStart      = decide.DoStart
+	DoPromote    = decide.DoPromote
+	DoMoveLeader = decide.DoMoveLeader
+	DoDone       = decide.DoDone
+)
 
 // OnFailure is a policy for the entry of a join that failed. A voter is never
 // removed by any of them.
-type OnFailure string
+type OnFailure = decide.OnFailure
 
 const (
-	UndoUnstarted OnFailure = ""     // remove what this call added and what never published itself
-	Keep          OnFailure = "keep" // touch nothing; the next Join goes on from it
-	Undo          OnFailure = "undo" // remove our learner, started or not
+	UndoUnstarted = decide.UndoUnstarted // remove what this call added and what never published itself
+	Keep          = decide.Keep          // touch nothing; the next Join goes on from it
+	Undo          = decide.Undo          // remove our learner, started or not
 )
 
 // SameName is a policy for another entry that has our name.
-type SameName string
+type SameName = decide.SameName
 
 const (
-	Refuse        SameName = ""                // refuse, naming it
-	ReplaceIfDead SameName = "replace-if-dead" // remove it if it is dead and quorum allows
+	Refuse        = decide.Refuse        // refuse, naming it
+	ReplaceIfDead = decide.ReplaceIfDead // remove it if it is dead and quorum allows
 )
 
 // Slot is a policy for a learner slot that another member holds.
-type Slot string
+type Slot = decide.Slot
 
 const (
-	SlotWait     Slot = ""              // wait, and report the holder
-	SlotFail     Slot = "fail"          // refuse at once
-	EvictStalled Slot = "evict-stalled" // remove a holder that never started and is older than StallTimeout
+	SlotWait     = decide.SlotWait     // wait, and report the holder
+	SlotFail     = decide.SlotFail     // refuse at once
+	EvictStalled = decide.EvictStalled // remove a holder that never started and is older than StallTimeout
 )
 
 // Moment is a point of a join that Join can return at.
-type Moment string
+type Moment = decide.Moment
 
 const (
-	Serving  Moment = ""         // the new voter answers clients
-	Promoted Moment = "promoted" // the member votes; its client port may be silent still
+	Serving  = decide.Serving  // the new voter answers clients
+	Promoted = decide.Promoted // the member votes; its client port may be silent still
 )
+
+// Memory is what a joiner must remember from one Step to the next. It is plain
+// data: an operator may keep it in its own object, or lose it. Without it nothing
+// goes wrong; the clocks begin anew, and the Start hook is called once more.
+type Memory = decide.Memory

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // Remove takes the member with this ID out of the cluster, voter or learner,
@@ -11,14 +15,14 @@ import (
 // leadership away first. A member that is not there is a success. After an error
 // the member may or may not be in the list, and its server was not touched: it
 // is for the caller to stop it once Remove has succeeded, never before.
-func Remove(ctx context.Context, client Client, id ID, config Config) error {
+func Remove(ctx context.Context, client cluster.Client, id cluster.ID, config Config) error {
 	r, err := runByID(ctx, client, id, config)
 	if err != nil || r == nil {
 		return err
 	}
 	defer r.close()
-	r.decide = func(c Case) Act { return removal(c, id) }
-	r.finish = func(Case, Act) {}
+	r.decide = func(c decide.Case) decide.Act { return decide.Removal(c, id) }
+	r.finish = func(decide.Case, decide.Act) {}
 	if err := r.loop(ctx); err != nil {
 		return r.failed(r.joinError(err))
 	}
@@ -28,7 +32,7 @@ func Remove(ctx context.Context, client Client, id ID, config Config) error {
 // Leave is Remove for a member whose server this host runs: config.Stop is
 // called once the entry is gone. A voter leaves before it stops, or the last
 // step from two members to one could never be made.
-func Leave(ctx context.Context, client Client, id ID, config Config) error {
+func Leave(ctx context.Context, client cluster.Client, id cluster.ID, config Config) error {
 	if err := Remove(ctx, client, id, config); err != nil || config.Stop == nil {
 		return err
 	}
@@ -38,47 +42,14 @@ func Leave(ctx context.Context, client Client, id ID, config Config) error {
 	return nil
 }
 
-// removal decides how a member goes.
-func removal(c Case, id ID) Act {
-	m, found := c.Snapshot.ByID(id)
-	switch {
-	case c.Snapshot.NoQuorum:
-		return WaitFor(m.Member, reason(ErrNoQuorum, "nothing can be removed"))
-	case !found:
-		return Act{Do: DoDone}
-	case m.Learner:
-		return Act{Do: DoRemove, Member: m.Member, Text: "asked to"}
-	case len(c.Snapshot.Voters()) == 1:
-		return Refused(reason(ErrQuorumAtRisk, "%s is the only voter", m.Member))
-	}
-	act := RemoveIt(c, m.Member, "asked to")
-	if act.Do != DoRemove || c.Snapshot.Leader != id {
-		return act
-	}
-	if to, ok := successor(c.Snapshot); ok {
-		return Act{Do: DoMoveLeader, Member: to.Member, Text: "the leader is to be removed"}
-	}
-	return act
-}
-
-// successor is the live voter that has applied most, and not the leader.
-func successor(s Snapshot) (best Seen, found bool) {
-	for _, m := range s.LiveVoters() {
-		if m.ID != s.Leader && (!found || m.Status.Applied > best.Status.Applied) {
-			best, found = m, true
-		}
-	}
-	return best, found
-}
-
 // runByID is a run about a member that is known by its ID. It is nil without an
 // error where there is no such member.
-func runByID(ctx context.Context, client Client, id ID, config Config) (*run, error) {
-	config.Start, config.Stop, config.DataDir, config.OnFailure = nil, nil, nil, Keep
+func runByID(ctx context.Context, client cluster.Client, id cluster.ID, config Config) (*run, error) {
+	config.Start, config.Stop, config.DataDir, config.OnFailure = nil, nil, nil, decide.Keep
 	if id == 0 {
-		return nil, badInput("id", "0", "must not be 0")
+		return nil, reason.Input("id", "0", "must not be 0")
 	}
-	e, err := New(client, "unknown", config, voting{})
+	e, err := New(client, "unknown", config, decide.Voting{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,26 +60,26 @@ func runByID(ctx context.Context, client Client, id ID, config Config) (*run, er
 	e.name = m.Name
 	r := e.bareRun(strings.Join(m.PeerURLs, ","))
 	r.urls, r.ours = m.PeerURLs, id // as they are listed, even where no joiner may have them
-	r.looker = newLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
+	r.looker = cluster.NewLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
 	return r, nil
 }
 
 // lookUp finds a member by its ID, waiting for the cluster as a join would.
-func (e *Engine) lookUp(ctx context.Context, id ID) (m Member, found bool, err error) {
+func (e *Engine) lookUp(ctx context.Context, id cluster.ID) (m cluster.Member, found bool, err error) {
 	r := e.bareRun("member " + id.String())
-	r.looker = newLooker(ctx, e.client, e.config.reach(), nil, r.rouse)
+	r.looker = cluster.NewLooker(ctx, e.client, e.config.reach(), nil, r.rouse)
 	defer r.close()
-	r.decide = func(c Case) Act {
+	r.decide = func(c decide.Case) decide.Act {
 		seen, ok := c.Snapshot.ByID(id)
 		if !ok && c.Snapshot.NoQuorum {
-			return WaitFor(Member{}, reason(ErrNoQuorum, "the list may be stale"))
+			return decide.WaitFor(cluster.Member{}, reason.Of(reason.ErrNoQuorum, "the list may be stale"))
 		}
 		m, found = seen.Member, ok
-		return Act{Do: DoDone}
+		return decide.Act{Do: decide.DoDone}
 	}
-	r.finish, r.greeted = func(Case, Act) {}, true
+	r.finish, r.greeted = func(decide.Case, decide.Act) {}, true
 	if err := r.loop(ctx); err != nil {
-		return Member{}, false, r.joinError(err)
+		return cluster.Member{}, false, r.joinError(err)
 	}
 	return m, found, nil
 }

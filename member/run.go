@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/pace"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // run is one call of Join: the loop and the little it has to remember.
@@ -17,40 +20,40 @@ type run struct {
 	*Engine
 	peerURL string
 	urls    []string
-	decide  func(Case) Act  // the join's table, unless something else is the aim
-	finish  func(Case, Act) // what a DoDone ends with
-	looker  *looker
+	decide  func(decide.Case) decide.Act  // the join's table, unless something else is the aim
+	finish  func(decide.Case, decide.Act) // what a DoDone ends with
+	looker  *cluster.Looker
 	wake    chan struct{}
 	faults  *backoff.ExponentialBackOff // after errors
-	waits   *proportional               // while nothing is wrong
-	watches *proportional               // the same, while a probe of the server wakes us
+	waits   *pace.Proportional          // while nothing is wrong
+	watches *pace.Proportional          // the same, while a probe of the server wakes us
 
 	step      Step
 	changed   bool
-	ours      ID        // our entry, as last seen
-	added     ID        // our entry, if this call added it
-	adding    bool      // an add of this call has no entry yet
-	asked     bool      // a vote was asked for
-	greeted   bool      // the first look was reported
-	stopping  bool      // the server of a removed entry is to be stopped
-	undoing   bool      // a failed join is undone; that has a stop of its own
-	stepping  bool      // this is a Step, not a Join
-	removing  ID        // whom this call removes; 0: nobody, or that was seen done
-	removedAt time.Time // when the last one was sent
-	started   ID        // the entry Start was called for
-	missed    time.Time // since when that is not in the list; zero: it is
-	slotLimit int       // see Case
-	last      error     // the last real error of a server or a hook
-	waiting   error     // what is waited for; nil: nothing
-	since     time.Time // since when it is waited for
-	nagged    time.Time // when that was reported last
-	watch     *watch    // of the entry Start was called for
+	ours      cluster.ID // our entry, as last seen
+	added     cluster.ID // our entry, if this call added it
+	adding    bool       // an add of this call has no entry yet
+	asked     bool       // a vote was asked for
+	greeted   bool       // the first look was reported
+	stopping  bool       // the server of a removed entry is to be stopped
+	undoing   bool       // a failed join is undone; that has a stop of its own
+	stepping  bool       // this is a Step, not a Join
+	removing  cluster.ID // whom this call removes; 0: nobody, or that was seen done
+	removedAt time.Time  // when the last one was sent
+	started   cluster.ID // the entry Start was called for
+	missed    time.Time  // since when that is not in the list; zero: it is
+	slotLimit int        // see Case
+	last      error      // the last real error of a server or a hook
+	waiting   error      // what is waited for; nil: nothing
+	since     time.Time  // since when it is waited for
+	nagged    time.Time  // when that was reported last
+	watch     *watch     // of the entry Start was called for
 	result    Result
 }
 
 func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 	r := e.bareRun(peerURL)
-	urls, err := peerURLsOf(strings.Split(peerURL, ","))
+	urls, err := reason.PeerURLs(strings.Split(peerURL, ","))
 	if err != nil {
 		r.peerURL = peerurl.Redact(peerURL) // it may have a password
 		return nil, r.joinError(err)
@@ -59,22 +62,22 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 		return nil, r.joinError(err)
 	}
 	r.urls = peerurl.Strings(urls) // the caller's spelling, without space around it
-	r.looker = newLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
+	r.looker = cluster.NewLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
 	return r, nil
 }
 
 func (e *Engine) bareRun(peerURL string) *run {
 	r := &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
-		faults: newFaults(),
-		waits:  newProportional(5*time.Millisecond, 3*time.Second), watches: newProportional(25*time.Millisecond, 3*time.Second)}
-	r.decide = func(c Case) Act { return Decide(c, r.strategy) }
+		faults: pace.Faults(),
+		waits:  pace.NewProportional(5*time.Millisecond, 3*time.Second), watches: pace.NewProportional(25*time.Millisecond, 3*time.Second)}
+	r.decide = func(c decide.Case) decide.Act { return decide.Next(c, r.strategy) }
 	r.finish = r.joined
 	return r
 }
 
 func (r *run) close() {
 	r.watch.stop()
-	r.looker.close()
+	r.looker.Close()
 }
 
 // rouse ends a pause: something that was waited for may have happened.
@@ -84,33 +87,6 @@ func (r *run) rouse() {
 	default:
 	}
 }
-
-// newFaults paces what went wrong; it never gives up by itself.
-func newFaults() *backoff.ExponentialBackOff {
-	return backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(100*time.Millisecond), backoff.WithMaxInterval(3*time.Second),
-		backoff.WithRandomizationFactor(0.4), backoff.WithMaxElapsedTime(0))
-}
-
-// proportional is the pause while all is well and something takes its time: a
-// tenth of what was waited already. So nothing overshoots by more than that, and
-// a wait of ten minutes costs the leader some hundred looks.
-type proportional struct {
-	began          time.Time
-	least, longest time.Duration
-}
-
-var _ backoff.BackOff = (*proportional)(nil)
-
-func newProportional(least, longest time.Duration) *proportional {
-	return &proportional{began: time.Now(), least: least, longest: longest}
-}
-
-func (p *proportional) NextBackOff() time.Duration {
-	return min(max(time.Since(p.began)/10, p.least), p.longest)
-}
-
-func (p *proportional) Reset() { p.began = time.Now() }
 
 // verdict is how a pass ended without an error: done, or look again after the
 // pauses of a backoff; nil is at once.
@@ -168,7 +144,7 @@ func (r *run) contextEnded(err error) error {
 	switch waiting := r.waiting.(type) { //nolint:errorlint // it is kept as it was made
 	case nil:
 		return err
-	case *StallError:
+	case *cluster.StallError:
 		return fmt.Errorf("%w, while waiting: %w", err, moving{waiting})
 	}
 	return fmt.Errorf("%w, while waiting: %w", err, r.waiting)
@@ -176,12 +152,12 @@ func (r *run) contextEnded(err error) error {
 
 // moving is the state of a server for which the caller's time was over before the
 // stall clock's: it was not stalled.
-type moving struct{ *StallError }
+type moving struct{ *cluster.StallError }
 
-func (m moving) Is(target error) bool { return target != ErrStalled && m.StallError.Is(target) }
+func (m moving) Is(target error) bool { return target != reason.ErrStalled && m.StallError.Is(target) }
 
 func (m moving) As(target any) bool {
-	stall, ok := target.(**StallError)
+	stall, ok := target.(**cluster.StallError)
 	if ok {
 		*stall = m.StallError
 	}
@@ -191,12 +167,12 @@ func (m moving) As(target any) bool {
 // outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
 // slot ends with the caller's context only: the holder moves, not we.
 func (r *run) outwaited() error {
-	var stall *StallError
+	var stall *cluster.StallError
 	switch {
-	case r.waiting == nil || errors.Is(r.waiting, ErrSlotTaken):
+	case r.waiting == nil || errors.Is(r.waiting, reason.ErrSlotTaken):
 		return nil
 	case errors.As(r.waiting, &stall):
-		if stall.Progress.stalled(r.config.StallTimeout) {
+		if stall.Progress.Stalled(r.config.StallTimeout) {
 			return stall
 		}
 		return nil
@@ -220,19 +196,19 @@ func (r *run) failed(e *JoinError) error {
 
 func (r *run) joinError(err error) *JoinError {
 	return &JoinError{PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.ours, Changed: r.changed,
-		Err: err, Last: r.last, Hint: hintFor(err)}
+		Err: err, Last: r.last, Hint: reason.Hint(err)}
 }
 
 // reached notes the furthest step.
 func (r *run) reached(s Step) { r.step = furthest(r.step, s) }
 
 func (r *run) emit(e Event) {
-	e.At, e.Step, e.PeerURL, e.Name, e.Text = time.Now(), r.step, r.peerURL, r.name, shown(e.Text)
-	s := r.looker.last
+	e.At, e.Step, e.PeerURL, e.Name, e.Text = time.Now(), r.step, r.peerURL, r.name, reason.Shown(e.Text)
+	s := r.looker.Last
 	e.Voters, e.Margin = len(s.Voters()), s.Margin()
 	attrs := []any{"step", string(e.Step), "peerURL", e.PeerURL, "name", e.Name}
 	if e.Member != nil {
-		e.Member = e.Member.shown()
+		e.Member = e.Member.Redacted()
 		attrs = append(attrs, "member", e.Member.String())
 	}
 	if e.Text != "" {

@@ -3,15 +3,16 @@ package member
 import (
 	"context"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // StartSpec is everything a start hook needs to start an etcd server as one
 // member of a running cluster. The initial cluster state is always "existing".
 type StartSpec struct {
-	Name      string // etcd's --name
-	MemberID  ID     // the entry this process will be; an idempotent start is keyed by it
-	ClusterID ID
+	Name      string     // etcd's --name
+	MemberID  cluster.ID // the entry this process will be; an idempotent start is keyed by it
+	ClusterID cluster.ID
 	// PeerURLs are the caller's strings, unchanged: etcd wants its
 	// --initial-advertise-peer-urls equal to what was added.
 	PeerURLs []string
@@ -22,28 +23,9 @@ type StartSpec struct {
 	ServerVersion version.Version
 }
 
-// DataKind says what a data directory holds.
-type DataKind string
-
-const (
-	DataUnknown DataKind = ""        // nobody looked, or there is no hook
-	DataEmpty   DataKind = "empty"   // no WAL: a start begins as a new member
-	DataMember  DataKind = "member"  // a member's; the IDs say whose
-	DataDamaged DataKind = "damaged" // something is there that cannot be read
-)
-
-// DataInfo is what one look into the joiner's data directory found.
-type DataInfo struct {
-	Kind      DataKind
-	ClusterID ID // of DataMember
-	MemberID  ID // of DataMember
-	Snapshot  bool
-	Reason    string // of DataDamaged
-}
-
 // DataDir looks into the joiner's data directory and moves it aside. Archive
 // must never delete: the data may be the last copy of something.
 type DataDir interface {
-	Inspect(context.Context) (DataInfo, error)
+	Inspect(context.Context) (cluster.DataInfo, error)
 	Archive(context.Context) error
 }

@@ -3,18 +3,20 @@ package member
 import (
 	"context"
 	"fmt"
+
+	"github.com/etcdjoin/etcdjoin/internal/decide"
 )
 
 // undo leaves nothing behind that nobody owns, as far as the policy says. It
 // runs under a context of its own, bounded and detached from the caller's. It
 // returns what was done, or what could not be, in words; empty is nothing.
 func (r *run) undo(ctx context.Context) string {
-	if r.config.OnFailure == Keep || !r.changed || r.added == 0 && !r.adding {
+	if r.config.OnFailure == decide.Keep || !r.changed || r.added == 0 && !r.adding {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.config.EndpointTimeout+2*r.config.WriteTimeout)
 	defer cancel()
-	r.looker.revive(ctx)
+	r.looker.Revive(ctx)
 	did, undone, err := r.undoEntry(ctx)
 	switch {
 	case err != nil:
@@ -33,17 +35,17 @@ func (r *run) undo(ctx context.Context) string {
 // is still in flight, from us or from somebody else, would otherwise give a vote
 // to a server that we have stopped.
 func (r *run) undoEntry(ctx context.Context) (did string, undone bool, err error) {
-	var last Act
+	var last decide.Act
 	sent := false
 	// Its server is no matter any more: how it ended may be why we are here.
 	r.watch.stop()
 	r.watch, r.started, r.undoing = nil, 0, true
-	r.decide = func(c Case) Act {
-		last = undoing(c, r.added, r.config.OnFailure)
-		sent = sent || last.Do == DoRemove
+	r.decide = func(c decide.Case) decide.Act {
+		last = decide.Undoing(c, r.added, r.config.OnFailure)
+		sent = sent || last.Do == decide.DoRemove
 		return last
 	}
-	r.finish = func(Case, Act) {}
+	r.finish = func(decide.Case, decide.Act) {}
 	if err := r.loop(ctx); err != nil {
 		return "", false, err
 	}
@@ -52,28 +54,6 @@ func (r *run) undoEntry(ctx context.Context) (did string, undone bool, err error
 	}
 	did, err = r.stopped(ctx, "the entry was removed")
 	return did, true, err
-}
-
-// undoing decides what becomes of our entry. The role is the live list's, never
-// a remembered one. A voter stays: to take its vote away is a decision of its own.
-func undoing(c Case, added ID, policy OnFailure) Act {
-	ours, found := c.Snapshot.ByURLs(c.PeerURLs)
-	stays := func(why string) Act {
-		return Act{Do: DoDone, Member: ours.Member, Text: fmt.Sprintf("%s %s", ours.Member, why)}
-	}
-	switch {
-	case !found && !c.Snapshot.NoQuorum:
-		return Act{Do: DoDone}
-	case found && !ours.Learner:
-		return stays("keeps its vote; Join again, or remove it")
-	case found && added != 0 && ours.ID != added:
-		return stays("was not added by this call and stays")
-	case found && ours.Started() && policy != Undo:
-		return stays("has run and stays; Join again, or remove it")
-	case c.Snapshot.NoQuorum:
-		return WaitFor(ours.Member, reason(ErrNoQuorum, "nothing can be removed"))
-	}
-	return Act{Do: DoRemove, Member: ours.Member, Text: "the join failed"}
 }
 
 // stopped stops the server and moves its data aside, once its entry is gone: a

@@ -1,5 +1,10 @@
 package member
 
+import (
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+)
+
 // VotingJoiner is the old way in: it adds the member as a voter before its
 // server runs. From the add on, the member counts against the quorum although
 // nobody has seen it live; one voter that becomes two stands still until the
@@ -15,33 +20,10 @@ var _ Joiner = (*VotingJoiner)(nil)
 
 // NewVotingJoiner makes a joiner of the old way for the server that will run
 // under this name. Wrong arguments are an [*InputError].
-func NewVotingJoiner(client Client, name string, config Config) (*VotingJoiner, error) {
-	e, err := New(client, name, config, voting{})
+func NewVotingJoiner(client cluster.Client, name string, config Config) (*VotingJoiner, error) {
+	e, err := New(client, name, config, decide.Voting{})
 	if err != nil {
 		return nil, err
 	}
 	return &VotingJoiner{e}, nil
-}
-
-// voting is the old way as a [Strategy].
-type voting struct{}
-
-func (voting) Absent(c Case) Act {
-	if err := allowed(c, Foresee(c.Snapshot, ToAddVoter, Member{})); err != nil {
-		return Refused(err)
-	}
-	return Act{Do: DoAddVoter}
-}
-
-func (voting) Found(c Case, ours Seen) Act {
-	if ours.Learner {
-		return learnerOfOthers(ours)
-	}
-	return StartIt(ours.Member, "it is in the list and never ran")
-}
-
-func (voting) Learner(_ Case, ours Seen) Act { return learnerOfOthers(ours) }
-
-func learnerOfOthers(ours Seen) Act {
-	return Refused(reason(ErrOtherWay, "%s is a learner: join with LearnerJoiner", ours.Member))
 }

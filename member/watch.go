@@ -6,6 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/classify"
+	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/pace"
+	"github.com/etcdjoin/etcdjoin/internal/probe"
 )
 
 // silence is how long a port may stay silent on an idle cluster before it is
@@ -17,15 +23,15 @@ const silence = 7500 * time.Millisecond
 // the moment the learner has caught up, and wakes the loop; the vote itself is
 // given on a fresh, quick one. A nil watch watches nobody.
 type watch struct {
-	id      ID
-	client  Client
+	id      cluster.ID
+	client  cluster.Client
 	config  Config
-	target  atomic.Pointer[Target] // client URLs appear when it publishes itself
+	target  atomic.Pointer[cluster.Target] // client URLs appear when it publishes itself
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	reader  *probe[ReadAnswer]
-	metrics *probe[Metrics] // nil without a MetricsURL
-	tracker *tracker
+	reader  *probe.Probe[cluster.ReadAnswer]
+	metrics *probe.Probe[cluster.Metrics] // nil without a MetricsURL
+	tracker *decide.Tracker
 	near    time.Time // since when every quick read was answered in time
 
 	index    uint64    // the leader's, when it was last seen to move
@@ -33,20 +39,20 @@ type watch struct {
 	reported time.Time
 }
 
-func (r *run) newWatch(m Member) *watch {
-	ctx, cancel := context.WithCancel(r.looker.context())
+func (r *run) newWatch(m cluster.Member) *watch {
+	ctx, cancel := context.WithCancel(r.looker.Context())
 	now := time.Now()
-	w := &watch{id: m.ID, client: r.client, config: r.config, cancel: cancel, tracker: newTracker(now), quiet: now}
-	target := r.looker.target(m)
+	w := &watch{id: m.ID, client: r.client, config: r.config, cancel: cancel, tracker: decide.NewTracker(now), quiet: now}
+	target := r.looker.Target(m)
 	w.target.Store(&target)
-	w.reader = newProbe(ctx, &w.wg, r.rouse, newProportional(2*time.Millisecond, time.Second), func(ctx context.Context) (ReadAnswer, error) {
-		bounded, cancel := context.WithTimeout(ctx, patience)
+	w.reader = probe.New(ctx, &w.wg, r.rouse, pace.NewProportional(2*time.Millisecond, time.Second), func(ctx context.Context) (cluster.ReadAnswer, error) {
+		bounded, cancel := context.WithTimeout(ctx, probe.Patience)
 		defer cancel()
 		return w.read(bounded, *w.target.Load())
 	})
-	w.reader.ask()
+	w.reader.Ask()
 	if target.MetricsURL != "" {
-		w.metrics = newProbe(ctx, &w.wg, func() {}, nil, func(ctx context.Context) (Metrics, error) {
+		w.metrics = probe.New(ctx, &w.wg, func() {}, nil, func(ctx context.Context) (cluster.Metrics, error) {
 			bounded, cancel := context.WithTimeout(ctx, w.config.EndpointTimeout)
 			defer cancel()
 			return w.client.Metrics(bounded, target)
@@ -62,51 +68,51 @@ func (w *watch) stop() {
 	}
 }
 
-func (w *watch) of(id ID) bool { return w != nil && w.id == id }
+func (w *watch) of(id cluster.ID) bool { return w != nil && w.id == id }
 
 // mayBeReady reports whether the pending read has answered, so that this pass
 // should look at everybody and ask for the proof.
-func (w *watch) mayBeReady() bool { return w != nil && w.reader.heard().live(w.config.EndpointTimeout) }
+func (w *watch) mayBeReady() bool { return w != nil && w.reader.Heard().Live(w.config.EndpointTimeout) }
 
 // read asks through the member itself, else the host that can.
-func (w *watch) read(ctx context.Context, t Target) (ReadAnswer, error) {
+func (w *watch) read(ctx context.Context, t cluster.Target) (cluster.ReadAnswer, error) {
 	answer, err := w.client.Read(ctx, t)
 	if err == nil || w.config.Alive == nil {
 		return answer, err
 	}
 	word, hookErr := w.config.Alive(ctx, t.Member)
-	if hookErr != nil || word != Alive {
-		return ReadAnswer{}, errors.Join(err, hookErr)
+	if hookErr != nil || word != cluster.Alive {
+		return cluster.ReadAnswer{}, errors.Join(err, hookErr)
 	}
-	return ReadAnswer{Way: "hook"}, nil
+	return cluster.ReadAnswer{Way: "hook"}, nil
 }
 
 // observe takes the evidence of one pass and asks for the next.
-func (w *watch) observe(s Snapshot, ours Seen) Progress {
-	e := evidence{now: time.Now(), patience: w.config.EndpointTimeout, snap: s, member: ours, read: w.reader.heard()}
+func (w *watch) observe(s cluster.Snapshot, ours cluster.Seen) cluster.Progress {
+	e := decide.Evidence{Now: time.Now(), Patience: w.config.EndpointTimeout, Snapshot: s, Member: ours, Read: w.reader.Heard()}
 	w.target.Store(&ours.Target)
 	if w.metrics != nil {
-		e.metrics = w.metrics.heard()
-		w.metrics.ask()
+		e.Metrics = w.metrics.Heard()
+		w.metrics.Ask()
 	}
-	if !e.read.live(w.config.EndpointTimeout) || ours.Voting() {
-		w.reader.ask()
+	if !e.Read.Live(w.config.EndpointTimeout) || ours.Voting() {
+		w.reader.Ask()
 	}
 	if s.Index != w.index {
-		w.index, w.quiet = s.Index, e.now
+		w.index, w.quiet = s.Index, e.Now
 	}
-	return w.tracker.observe(e)
+	return w.tracker.Observe(e)
 }
 
 // shutOut is the refusal where TLS keeps us from the peer port of a learner that
 // runs: it never gets its vote then, however long we wait. Only the Alive hook's
 // word could stand in for the read.
-func (r *run) shutOut(c Case) error {
+func (r *run) shutOut(c decide.Case) error {
 	ours, found := c.Snapshot.ByURLs(r.urls)
 	if !found || !r.watch.of(ours.ID) || !ours.Learner || !ours.Started() || r.config.Alive != nil {
 		return nil
 	}
-	if err := r.watch.reader.heard().err; tlsRefused(err) {
+	if err := r.watch.reader.Heard().Err; classify.TLSRefused(err) {
 		return err
 	}
 	return nil
@@ -114,35 +120,35 @@ func (r *run) shutOut(c Case) error {
 
 // prove asks for one quick read. A slow answer is no proof, and starts the
 // settling anew.
-func (w *watch) prove(ctx context.Context) *Proof {
+func (w *watch) prove(ctx context.Context) *decide.Proof {
 	asked := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, w.config.ReadWithin)
 	defer cancel()
 	answer, err := w.read(bounded, *w.target.Load())
 	if err != nil {
 		w.near = time.Time{}
-		w.reader.ask()
+		w.reader.Ask()
 		return nil
 	}
 	now := time.Now()
 	if w.near.IsZero() {
 		w.near = now
 	}
-	return &Proof{ReadAnswer: answer, At: now, Took: now.Sub(asked), Since: w.near}
+	return &decide.Proof{ReadAnswer: answer, At: now, Took: now.Sub(asked), Since: w.near}
 }
 
 // nudge commits one entry that keeps no state where a started server accepts what
 // it is asked and answers nothing, and the cluster is idle: on 3.6 and 3.7 it may
 // then stay silent for ever (E§2.5). One that catches up needs time, no nudge.
-func (r *run) nudge(ctx context.Context, c Case) {
+func (r *run) nudge(ctx context.Context, c decide.Case) {
 	w := r.watch
 	ours, found := c.Snapshot.ByURLs(r.urls)
-	if !found || !w.of(ours.ID) || !ours.Started() || ours.Liveness == Alive || c.Snapshot.NoQuorum ||
-		w.mayBeReady() || c.Progress.Phase == CatchingUp || w.reader.heard().asked.IsZero() || time.Since(w.quiet) < silence {
+	if !found || !w.of(ours.ID) || !ours.Started() || ours.Liveness == cluster.Alive || c.Snapshot.NoQuorum ||
+		w.mayBeReady() || c.Progress.Phase == cluster.CatchingUp || w.reader.Heard().Asked.IsZero() || time.Since(w.quiet) < silence {
 		return
 	}
 	w.quiet = time.Now()
-	via, _ := writeTo(c.Snapshot)
+	via, _ := cluster.WriteTo(c.Snapshot)
 	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
 	defer cancel()
 	if err := r.client.Nudge(bounded, via); err != nil {
@@ -153,7 +159,7 @@ func (r *run) nudge(ctx context.Context, c Case) {
 }
 
 // report tells of progress, once a second at most.
-func (r *run) report(p Progress, ours Seen) {
+func (r *run) report(p cluster.Progress, ours cluster.Seen) {
 	if now := time.Now(); now.Sub(r.watch.reported) >= time.Second {
 		r.watch.reported = now
 		r.emit(Event{Kind: Progressed, Member: &ours.Member, Progress: &p, Text: p.String()})

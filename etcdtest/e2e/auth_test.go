@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -45,7 +46,7 @@ func TestARootUsersJoinOutlivesItsTokens(t *testing.T) {
 			c := etcdtest.Start(t, 1, etcdtest.WithVersion(tc.version), etcdtest.WithArgs(tc.flag))
 			enableAuth(t, c)
 			root := asUser(t, c, "root")
-			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, member.NewClient(root, member.ClientConfig{}), c.NewServer("second"),
+			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, cluster.NewClient(root, cluster.ClientConfig{}), c.NewServer("second"),
 				func(c *member.Config) { c.Settle = 6 * time.Second })
 			require.NoError(t, err)
 			assert.Equal(t, 2, r.Voters)
@@ -63,16 +64,16 @@ func TestACertificatesCommonNameJoins(t *testing.T) {
 	admin := dial(t, clientv3.Config{Endpoints: c.Endpoints(), TLS: c.ClientTLS(), Username: "root", Password: "secret of root"})
 	ctx := within(t, time.Minute)
 
-	certified := member.NewClient(dial(t, clientv3.Config{Endpoints: c.Endpoints(), TLS: c.ClientTLS()}),
-		member.ClientConfig{PeerTLS: c.PeerTLS(), ClientTLS: c.ClientTLS()})
+	certified := cluster.NewClient(dial(t, clientv3.Config{Endpoints: c.Endpoints(), TLS: c.ClientTLS()}),
+		cluster.ClientConfig{PeerTLS: c.PeerTLS(), ClientTLS: c.ClientTLS()})
 	s := c.NewServer("fourth")
 	_, err := joinBy(t, ctx, theLearnersWay, certified, s, startsNothing(t))
-	unwritten(t, err, member.ErrDenied) // nobody of that name is known
+	unwritten(t, err, cluster.ErrDenied) // nobody of that name is known
 
 	_, err = admin.UserAddWithOptions(ctx, name, "", &clientv3.UserAddOptions{NoPassword: true})
 	require.NoError(t, err)
 	_, err = joinBy(t, ctx, theLearnersWay, certified, s, startsNothing(t))
-	unwritten(t, err, member.ErrDenied) // known, and not root
+	unwritten(t, err, cluster.ErrDenied) // known, and not root
 
 	_, err = admin.UserGrantRole(ctx, name, "root")
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -85,7 +86,7 @@ func joinOnce(b *testing.B, c *etcdtest.Cluster, s *etcdtest.Server) moments {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
 	var opened <-chan time.Time
-	client := member.NewClient(c.ClientFor(c.Servers()...), member.ClientConfig{})
+	client := cluster.NewClient(c.ClientFor(c.Servers()...), cluster.ClientConfig{})
 	defer client.Close()
 	j, err := learner.NewJoiner(client, s.Name, member.Config{Start: func(_ context.Context, spec member.StartSpec) error {
 		defer func() { opened = opens(ctx, s) }()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -92,7 +93,7 @@ func TestTheNudgeFreesASilentPort(t *testing.T) {
 			cfg := config(t, s)
 			log := cfg.Observe
 			cfg.Observe = func(e member.Event) { log(e); events.observe(e) }
-			client := member.NewClient(c.Client(), member.ClientConfig{SkipPeer: true})
+			client := cluster.NewClient(c.Client(), cluster.ClientConfig{SkipPeer: true})
 			j, err := learner.NewJoiner(client, s.Name, cfg)
 			require.NoError(t, err)
 			r, err := j.Join(within(t, 2*time.Minute), s.PeerURL)
@@ -114,7 +115,7 @@ func TestASlowSnapshotIsNoStallAndANameIsNotCaughtUp(t *testing.T) {
 		cfg.StallTimeout, cfg.MetricsURL = 6*time.Second, s.MetricsURL
 		cfg.Observe = func(e member.Event) {
 			log(e)
-			if e.Kind == member.Progressed && e.Member.Started() && e.Progress.Phase != member.InSync {
+			if e.Kind == member.Progressed && e.Member.Started() && e.Progress.Phase != cluster.InSync {
 				named = true
 			}
 		}
@@ -139,7 +140,7 @@ func TestASnapshotThatStopsIsAStallWithNumbers(t *testing.T) {
 		}
 	})
 	require.ErrorIs(t, err, member.ErrStalled)
-	var stall *member.StallError
+	var stall *cluster.StallError
 	require.ErrorAs(t, err, &stall)
 	assert.NotZero(t, stall.Progress.LeaderIndex)
 	assert.GreaterOrEqual(t, stall.Progress.Still, 6*time.Second)

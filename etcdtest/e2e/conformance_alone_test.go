@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -39,7 +39,7 @@ func whatALoneVoterAnswers(s *stage) {
 	require.NoError(s, err)
 	require.Len(s, l.Members, 1)
 	e := l.Members[0]
-	assert.Equal(s, member.Member{
+	assert.Equal(s, cluster.Member{
 		ID: e.ID, Name: m.name(), PeerURLs: []string{m.peerURL()}, ClientURLs: []string{m.clientURL()},
 	}, e)
 	assert.NotZero(s, e.ID)
@@ -52,16 +52,16 @@ func whatALoneVoterAnswers(s *stage) {
 	assert.NotZero(s, st.Applied)
 	assert.LessOrEqual(s, st.Applied, st.Index)
 	assert.NotZero(s, st.DBSize)
-	assert.Equal(s, member.Status{
+	assert.Equal(s, cluster.Status{
 		ID: e.ID, ClusterID: l.ClusterID, Version: s.says().String(), Leader: e.ID,
 		Term: st.Term, Index: st.Index, Applied: st.Applied, DBSize: st.DBSize,
 	}, st)
 
-	for name, ask := range map[string]func() (member.List, error){
-		"list":         func() (member.List, error) { return s.List(s.soon(), at(e)) },
-		"list at":      func() (member.List, error) { return s.ListAt(s.soon(), at(e)) },
-		"list at own":  func() (member.List, error) { return s.ListAt(s.soon(), own) },
-		"peer members": func() (member.List, error) { return s.PeerMembers(s.soon(), at(e)) },
+	for name, ask := range map[string]func() (cluster.List, error){
+		"list":         func() (cluster.List, error) { return s.List(s.soon(), at(e)) },
+		"list at":      func() (cluster.List, error) { return s.ListAt(s.soon(), at(e)) },
+		"list at own":  func() (cluster.List, error) { return s.ListAt(s.soon(), own) },
+		"peer members": func() (cluster.List, error) { return s.PeerMembers(s.soon(), at(e)) },
 	} {
 		again, err := ask()
 		require.NoError(s, err, name)
@@ -78,7 +78,7 @@ func whatALoneVoterAnswers(s *stage) {
 	assert.Equal(s, st.Term, after.Term)
 
 	for _, url := range []string{"", m.metricsURL()} {
-		metrics, err := s.Metrics(s.soon(), member.Target{Member: e, Endpoints: e.ClientURLs, MetricsURL: url})
+		metrics, err := s.Metrics(s.soon(), cluster.Target{Member: e, Endpoints: e.ClientURLs, MetricsURL: url})
 		require.NoError(s, err)
 		assert.GreaterOrEqual(s, metrics.Applied, after.Applied)
 		assert.False(s, metrics.Receiving)
@@ -88,23 +88,23 @@ func whatALoneVoterAnswers(s *stage) {
 
 // readsBy holds a read through a member to the way it takes: the peer port, or
 // on 3.4 /health.
-func readsBy(s *stage, m machine, e member.Member) {
+func readsBy(s *stage, m machine, e cluster.Member) {
 	s.Helper()
 	t := behind(m, e)
 	metrics := t
 	metrics.MetricsURL = m.metricsURL()
-	for way, t := range map[string]member.Target{"client": t, "metrics": metrics} {
+	for way, t := range map[string]cluster.Target{"client": t, "metrics": metrics} {
 		answer, err := s.Read(s.soon(), t)
 		require.NoError(s, err)
-		want := member.ReadAnswer{Way: way}
+		want := cluster.ReadAnswer{Way: way}
 		if s.can(version.ReadThroughPeer) {
-			want = member.ReadAnswer{Way: "peer", ClusterID: s.clusterID()}
+			want = cluster.ReadAnswer{Way: "peer", ClusterID: s.clusterID()}
 		}
 		assert.Equal(s, want, answer)
 	}
 }
 
-func (s *stage) clusterID() member.ID {
+func (s *stage) clusterID() cluster.ID {
 	s.Helper()
 	l, err := s.ListAt(s.soon(), own)
 	require.NoError(s, err)
@@ -113,12 +113,12 @@ func (s *stage) clusterID() member.ID {
 
 func whereNobodyIsToBeAsked(s *stage) {
 	about := s.list()[0]
-	nowhere := member.Target{Member: member.Member{ID: 7}}
+	nowhere := cluster.Target{Member: cluster.Member{ID: 7}}
 	for name, err := range s.asks(nowhere, about).within(s.soon()) {
-		assert.ErrorIs(s, err, member.ErrUnreachable, name)
+		assert.ErrorIs(s, err, cluster.ErrUnreachable, name)
 	}
 	m := s.machine()
-	silent := behind(m, member.Member{ID: 7})
+	silent := behind(m, cluster.Member{ID: 7})
 	for name, ask := range s.asks(silent, about) {
 		s.unreachable(ask(s.soon()), name)
 	}
@@ -128,7 +128,7 @@ func whereNobodyIsToBeAsked(s *stage) {
 type calls map[string]func(context.Context) error
 
 // asks are all of them.
-func (s *stage) asks(t member.Target, about member.Member) calls {
+func (s *stage) asks(t cluster.Target, about cluster.Member) calls {
 	all := s.changes(t, about)
 	all["list"] = func(ctx context.Context) error { _, err := s.List(ctx, t); return err }
 	all["list at"] = func(ctx context.Context) error { _, err := s.ListAt(ctx, t); return err }
@@ -141,7 +141,7 @@ func (s *stage) asks(t member.Target, about member.Member) calls {
 
 // changes are those that require a leader and no quorum to be refused; about is
 // the member that some of them are about.
-func (s *stage) changes(t member.Target, about member.Member) calls {
+func (s *stage) changes(t cluster.Target, about cluster.Member) calls {
 	return calls{
 		"add learner": func(ctx context.Context) error { _, err := s.Add(ctx, t, about.PeerURLs, true); return err },
 		"add voter":   func(ctx context.Context) error { _, err := s.Add(ctx, t, about.PeerURLs, false); return err },
@@ -239,7 +239,7 @@ func addingALearnerAgain(s *stage) {
 	before := s.list()
 	e, err := s.add(m.peerURL())
 	require.NoError(s, err)
-	assert.Equal(s, member.Member{ID: e.ID, PeerURLs: []string{m.peerURL()}, Learner: true}, blank(e))
+	assert.Equal(s, cluster.Member{ID: e.ID, PeerURLs: []string{m.peerURL()}, Learner: true}, blank(e))
 	assert.NotZero(s, e.ID)
 	listed := s.entry(m)
 	assert.Equal(s, e.ID, listed.ID)
@@ -269,7 +269,7 @@ func addingALearnerAgain(s *stage) {
 }
 
 // blank makes no difference between no URLs and an empty list of them.
-func blank(e member.Member) member.Member {
+func blank(e cluster.Member) cluster.Member {
 	if len(e.ClientURLs) == 0 {
 		e.ClientURLs = nil
 	}
@@ -279,7 +279,7 @@ func blank(e member.Member) member.Member {
 // withinOneSecond is about IDs: etcd makes them of the URLs and the second.
 func withinOneSecond(s *stage) {
 	leader := s.leader()
-	add := func(m machine) (member.Member, error) {
+	add := func(m machine) (cluster.Member, error) {
 		s.breathe()
 		return s.Add(s.soon(), leader, []string{m.peerURL()}, true)
 	}
@@ -333,7 +333,7 @@ func (s *stage) inOneSecond(do func() (check func())) {
 	s.Skip("this machine is too slow for several changes within a second")
 }
 
-const stranger member.ID = 0xabcdef
+const stranger cluster.ID = 0xabcdef
 
 func removing(s *stage) {
 	m := s.machine()
@@ -413,7 +413,7 @@ func aLearnersLife(s *stage) {
 	readsBy(s, m, e)
 	s.serving(m, e)
 	e = s.entry(m)
-	assert.Equal(s, member.Member{
+	assert.Equal(s, cluster.Member{
 		ID: e.ID, Name: m.name(), PeerURLs: []string{m.peerURL()}, ClientURLs: []string{m.clientURL()}, Learner: true,
 	}, e)
 
@@ -421,7 +421,7 @@ func aLearnersLife(s *stage) {
 	require.NoError(s, err)
 	assert.NotZero(s, st.Applied)
 	assert.NotZero(s, st.DBSize)
-	assert.Equal(s, member.Status{
+	assert.Equal(s, cluster.Status{
 		ID: e.ID, ClusterID: s.clusterID(), Version: s.says().String(), Leader: leader.ID, Learner: true,
 		Term: st.Term, Index: st.Index, Applied: st.Applied, DBSize: st.DBSize,
 	}, st)
@@ -445,14 +445,14 @@ func aLearnersLife(s *stage) {
 	assert.Equal(s, leader.ID, l.By)
 	peers, err := s.PeerMembers(s.soon(), at(e))
 	require.NoError(s, err)
-	assert.Equal(s, member.List{ClusterID: l.ClusterID, By: e.ID, Members: l.Members}, peers)
+	assert.Equal(s, cluster.List{ClusterID: l.ClusterID, By: e.ID, Members: l.Members}, peers)
 
 	metrics, err := s.Metrics(s.soon(), at(e))
 	require.NoError(s, err)
 	assert.NotZero(s, metrics.Applied)
 	assert.NotZero(s, metrics.Received)
 	assert.False(s, metrics.Receiving)
-	assert.Equal(s, map[member.ID]bool{leader.ID: true}, metrics.Connected)
+	assert.Equal(s, map[cluster.ID]bool{leader.ID: true}, metrics.Connected)
 	s.untilTrue("the voter is connected", func(ctx context.Context) bool {
 		metrics, err := s.Metrics(ctx, leader)
 		return err == nil && metrics.Connected[e.ID]
@@ -540,9 +540,9 @@ func aKilledLearner(s *stage) {
 }
 
 // isLost holds a server to what it says once it knows that there is no quorum.
-func (s *stage) isLost(t member.Target, about member.Member) {
+func (s *stage) isLost(t cluster.Target, about cluster.Member) {
 	s.Helper()
-	var st member.Status
+	var st cluster.Status
 	s.untilTrue("no leader", func(ctx context.Context) bool {
 		var err error
 		st, err = s.Status(ctx, t)
@@ -571,7 +571,7 @@ func (s *stage) unreadable(err error) {
 		s.unanswered(err, "read")
 		return
 	}
-	var unready *member.Unready
+	var unready *cluster.Unready
 	assert.ErrorAs(s, err, &unready, "read")
 }
 
@@ -619,7 +619,7 @@ func aSecondVoterTheOldWay(s *stage) {
 	leader := at(first)
 	e, err := s.addVoter(m.peerURL())
 	require.NoError(s, err, "one voter may always have a second")
-	assert.Equal(s, member.Member{ID: e.ID, PeerURLs: []string{m.peerURL()}}, blank(e))
+	assert.Equal(s, cluster.Member{ID: e.ID, PeerURLs: []string{m.peerURL()}}, blank(e))
 	_, err = s.List(s.briefly(), own)
 	s.stalled(err, "it counts before it runs")
 	s.stalled(s.Update(s.briefly(), leader, first.ID, first.PeerURLs))

@@ -10,6 +10,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/etcdjoin/etcdjoin/version"
@@ -17,7 +18,7 @@ import (
 
 // realWorld is a cluster of etcd processes. It ends with tb.
 type realWorld struct {
-	*member.EtcdClient
+	*cluster.EtcdClient
 	c        *etcdtest.Cluster
 	version  version.Version
 	machines []*realMachine
@@ -61,7 +62,7 @@ func (w *realWorld) machine() machine {
 	return m
 }
 
-func (w *realWorld) put(leader member.Target, n int) error {
+func (w *realWorld) put(leader cluster.Target, n int) error {
 	url := leader.Endpoints[0]
 	cli := w.writers[url]
 	for _, m := range w.machines {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/etcdjoin/etcdjoin/member/membertest"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
-// fakeWorld is membertest's cluster.
+// fakeWorld is clustertest's cluster.
 type fakeWorld struct {
-	*membertest.Cluster
+	*clustertest.Cluster
 	version  version.Version
 	founders []machine
 	machines int
@@ -22,7 +23,7 @@ func newFakeWorld(r release, s shape) *fakeWorld {
 	for i := range s.voters {
 		urls = append(urls, peerURL(i+1))
 	}
-	w := &fakeWorld{Cluster: membertest.New(urls...), version: r.version(), machines: s.voters}
+	w := &fakeWorld{Cluster: clustertest.New(urls...), version: r.version(), machines: s.voters}
 	w.SetVersion(0, r.version().String())
 	if s.learners > 0 {
 		w.SetLearnerLimit(s.learners)
@@ -45,7 +46,7 @@ func (w *fakeWorld) machine() machine {
 	return &fakeMachine{w: w, number: w.machines, spec: member.StartSpec{Name: name}, Host: w.Host(peerURL(w.machines))}
 }
 
-func (w *fakeWorld) put(_ member.Target, n int) error {
+func (w *fakeWorld) put(_ cluster.Target, n int) error {
 	w.Put(n)
 	return nil
 }
@@ -60,7 +61,7 @@ func (w *fakeWorld) mend(m machine) { w.HealPeer(m.(*fakeMachine).spec.MemberID)
 
 // fakeMachine is one host of it.
 type fakeMachine struct {
-	*membertest.Host
+	*clustertest.Host
 	w      *fakeWorld
 	number int
 	spec   member.StartSpec // of the last start

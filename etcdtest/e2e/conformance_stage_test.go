@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/etcdjoin/etcdjoin/version"
 )
@@ -20,11 +21,11 @@ import (
 // A world is a cluster and its machines: the fake one under virtual time, or
 // processes. It is the client that a case asks, too.
 type world interface {
-	member.Client
+	cluster.Client
 	says() version.Version // what the servers call themselves
 	voters() []machine     // those that the cluster began with
 	machine() machine      // another one, that nobody knows
-	put(leader member.Target, n int) error
+	put(leader cluster.Target, n int) error
 	snapshots()   // those who join from now on receive one
 	cut(machine)  // from all others, on the peer port; in a world with links
 	mend(machine) // ends cut
@@ -95,18 +96,18 @@ func (s *stage) soon() context.Context    { return within(s.T, enough) }
 func (s *stage) briefly() context.Context { return within(s.T, scarce) }
 
 // at is where an entry's server is by its own word, behind where it is by ours.
-func at(e member.Member) member.Target { return member.Target{Member: e, Endpoints: e.ClientURLs} }
-func behind(m machine, e member.Member) member.Target {
+func at(e cluster.Member) cluster.Target { return cluster.Target{Member: e, Endpoints: e.ClientURLs} }
+func behind(m machine, e cluster.Member) cluster.Target {
 	e.PeerURLs = []string{m.peerURL()}
-	return member.Target{Member: e, Endpoints: []string{m.clientURL()}}
+	return cluster.Target{Member: e, Endpoints: []string{m.clientURL()}}
 }
 
-var own member.Target // the endpoints of the caller's client
+var own cluster.Target // the endpoints of the caller's client
 
 // list is the member list, and entry the one of a machine in it.
-func (s *stage) list() []member.Member {
+func (s *stage) list() []cluster.Member {
 	s.Helper()
-	var l member.List
+	var l cluster.List
 	s.until("a member list", func(ctx context.Context) (err error) {
 		l, err = s.List(ctx, own)
 		return err
@@ -114,34 +115,34 @@ func (s *stage) list() []member.Member {
 	return l.Members
 }
 
-func (s *stage) entry(m machine) member.Member {
+func (s *stage) entry(m machine) cluster.Member {
 	s.Helper()
 	e, ok := entryOf(s.list(), m)
 	require.True(s, ok, "%s is not in the list", m.name())
 	return e
 }
 
-func entryOf(list []member.Member, m machine) (member.Member, bool) {
+func entryOf(list []cluster.Member, m machine) (cluster.Member, bool) {
 	for _, e := range list {
 		if slices.Contains(e.PeerURLs, m.peerURL()) {
 			return e, true
 		}
 	}
-	return member.Member{}, false
+	return cluster.Member{}, false
 }
 
-func byID(list []member.Member, id member.ID) (member.Member, bool) {
-	i := slices.IndexFunc(list, func(e member.Member) bool { return e.ID == id })
+func byID(list []cluster.Member, id cluster.ID) (cluster.Member, bool) {
+	i := slices.IndexFunc(list, func(e cluster.Member) bool { return e.ID == id })
 	if i < 0 {
-		return member.Member{}, false
+		return cluster.Member{}, false
 	}
 	return list[i], true
 }
 
 // leader waits for the voter that leads; followers are the others.
-func (s *stage) leader() member.Target {
+func (s *stage) leader() cluster.Target {
 	s.Helper()
-	var leader member.Target
+	var leader cluster.Target
 	s.until("a leader", func(ctx context.Context) error {
 		l, err := s.List(ctx, own)
 		if err != nil {
@@ -161,7 +162,7 @@ func (s *stage) leader() member.Target {
 }
 
 // cast are the founding voters by what they do now.
-func (s *stage) cast() (leader member.Target, followers []member.Target) {
+func (s *stage) cast() (leader cluster.Target, followers []cluster.Target) {
 	s.Helper()
 	leader = s.leader()
 	for _, m := range s.voters() {
@@ -173,7 +174,7 @@ func (s *stage) cast() (leader member.Target, followers []member.Target) {
 }
 
 // host is the founding voter's machine.
-func (s *stage) host(t member.Target) machine {
+func (s *stage) host(t cluster.Target) machine {
 	for _, m := range s.voters() {
 		if slices.Contains(t.PeerURLs, m.peerURL()) {
 			return m
@@ -193,28 +194,28 @@ func (s *stage) breathe() {
 
 // The changes go to the leader, but where a case is about something else.
 
-func (s *stage) add(urls ...string) (member.Member, error)      { return s.addAs(true, urls...) }
-func (s *stage) addVoter(urls ...string) (member.Member, error) { return s.addAs(false, urls...) }
+func (s *stage) add(urls ...string) (cluster.Member, error)      { return s.addAs(true, urls...) }
+func (s *stage) addVoter(urls ...string) (cluster.Member, error) { return s.addAs(false, urls...) }
 
-func (s *stage) addAs(learner bool, urls ...string) (member.Member, error) {
+func (s *stage) addAs(learner bool, urls ...string) (cluster.Member, error) {
 	s.Helper()
 	s.breathe()
 	return s.Add(s.soon(), s.leader(), urls, learner)
 }
 
-func (s *stage) promote(id member.ID) error {
+func (s *stage) promote(id cluster.ID) error {
 	s.Helper()
 	s.breathe()
 	return s.Promote(s.soon(), s.leader(), id)
 }
 
-func (s *stage) remove(id member.ID) error {
+func (s *stage) remove(id cluster.ID) error {
 	s.Helper()
 	s.breathe()
 	return s.Remove(s.soon(), s.leader(), id)
 }
 
-func (s *stage) update(id member.ID, urls ...string) error {
+func (s *stage) update(id cluster.ID, urls ...string) error {
 	s.Helper()
 	s.breathe()
 	return s.Update(s.soon(), s.leader(), id, urls)
@@ -222,9 +223,9 @@ func (s *stage) update(id member.ID, urls ...string) error {
 
 // added is a new learner, or voter, as soon as the servers have been connected for
 // long enough.
-func (s *stage) added(learner bool, m machine) member.Member {
+func (s *stage) added(learner bool, m machine) cluster.Member {
 	s.Helper()
-	var e member.Member
+	var e cluster.Member
 	for end := time.Now().Add(patient); ; time.Sleep(5 * often) {
 		var err error
 		e, err = s.addAs(learner, m.peerURL())
@@ -235,7 +236,7 @@ func (s *stage) added(learner bool, m machine) member.Member {
 	}
 }
 
-func (s *stage) learner(m machine) member.Member { s.Helper(); return s.added(true, m) }
+func (s *stage) learner(m machine) cluster.Member { s.Helper(); return s.added(true, m) }
 
 // settled waits until all voters have been connected for long enough for an add.
 func (s *stage) settled() {
@@ -244,7 +245,7 @@ func (s *stage) settled() {
 }
 
 // runs starts the machine as a member of the list, with or without a quorum.
-func (s *stage) runs(m machine, e member.Member) {
+func (s *stage) runs(m machine, e cluster.Member) {
 	s.Helper()
 	l, err := s.ListAt(s.soon(), own)
 	require.NoError(s, err)
@@ -268,7 +269,7 @@ func (s *stage) runs(m machine, e member.Member) {
 }
 
 // caughtUp waits until the machine reads, serving until its client port answers.
-func (s *stage) caughtUp(m machine, e member.Member) {
+func (s *stage) caughtUp(m machine, e cluster.Member) {
 	s.Helper()
 	t := behind(m, e)
 	t.MetricsURL = m.metricsURL()
@@ -278,7 +279,7 @@ func (s *stage) caughtUp(m machine, e member.Member) {
 	})
 }
 
-func (s *stage) serving(m machine, e member.Member) {
+func (s *stage) serving(m machine, e cluster.Member) {
 	s.Helper()
 	s.until(m.name()+" serves", func(ctx context.Context) error {
 		_, err := s.Status(ctx, behind(m, e))
@@ -287,7 +288,7 @@ func (s *stage) serving(m machine, e member.Member) {
 }
 
 // joined is a new learner that has caught up and serves, as it is in the list.
-func (s *stage) joined(m machine) member.Member {
+func (s *stage) joined(m machine) cluster.Member {
 	s.Helper()
 	e := s.learner(m)
 	s.runs(m, e)
@@ -297,7 +298,7 @@ func (s *stage) joined(m machine) member.Member {
 }
 
 // gone removes a learner, and ends its server.
-func (s *stage) gone(m machine, e member.Member) {
+func (s *stage) gone(m machine, e cluster.Member) {
 	s.Helper()
 	require.NoError(s, s.remove(e.ID))
 	m.kill()
@@ -324,7 +325,7 @@ func (s *stage) exits(m machine) (code int) {
 
 // leads moves leadership to another voter. One that has not yet applied the last
 // change of the membership ignores the request, and the call is not answered.
-func (s *stage) leads(leader, to member.Target) {
+func (s *stage) leads(leader, to cluster.Target) {
 	s.Helper()
 	s.until("leadership has moved", func(ctx context.Context) error {
 		st, err := s.Status(ctx, to)
@@ -341,7 +342,7 @@ func (s *stage) leads(leader, to member.Target) {
 }
 
 // shut waits until nobody listens where the member did.
-func (s *stage) shut(e member.Member) {
+func (s *stage) shut(e cluster.Member) {
 	s.Helper()
 	s.untilTrue("the port is shut", func(ctx context.Context) bool {
 		_, err := s.Status(ctx, at(e))

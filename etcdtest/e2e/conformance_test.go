@@ -9,7 +9,7 @@ import (
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
-// The conformance suite holds membertest's cluster to what real servers do, at
+// The conformance suite holds clustertest's cluster to what real servers do, at
 // the level of member.Client: every case is written once, against a world, and
 // played on the fake and on etcd of each version. Where the two differ the fake
 // is wrong.

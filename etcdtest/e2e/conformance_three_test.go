@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -45,7 +45,7 @@ func whatEachOfThreeAnswers(s *stage) {
 		assert.Empty(s, st.Errors)
 		list, err := s.List(s.soon(), at(e))
 		require.NoError(s, err)
-		assert.Equal(s, member.List{ClusterID: st.ClusterID, By: e.ID, Members: want}, list)
+		assert.Equal(s, cluster.List{ClusterID: st.ClusterID, By: e.ID, Members: want}, list)
 		listAt, err := s.ListAt(s.soon(), at(e))
 		require.NoError(s, err)
 		assert.Equal(s, list, listAt)
@@ -63,7 +63,7 @@ func whatEachOfThreeAnswers(s *stage) {
 	}
 }
 
-func connected(m member.Metrics) (n int) {
+func connected(m cluster.Metrics) (n int) {
 	for _, is := range m.Connected {
 		if is {
 			n++
@@ -74,7 +74,7 @@ func connected(m member.Metrics) (n int) {
 
 func anotherMemberAnswers(s *stage) {
 	a, b := s.entry(s.voters()[0]), s.entry(s.voters()[1])
-	wrong := member.Target{Member: a, Endpoints: b.ClientURLs}
+	wrong := cluster.Target{Member: a, Endpoints: b.ClientURLs}
 	st, err := s.Status(s.soon(), wrong)
 	require.NoError(s, err)
 	assert.Equal(s, b.ID, st.ID, "it says who it is")
@@ -85,7 +85,7 @@ func anotherMemberAnswers(s *stage) {
 	require.NoError(s, err)
 	assert.Equal(s, b.ID, list.By)
 
-	both := member.Target{Member: a, Endpoints: append([]string{s.machine().clientURL()}, append(b.ClientURLs, a.ClientURLs...)...)}
+	both := cluster.Target{Member: a, Endpoints: append([]string{s.machine().clientURL()}, append(b.ClientURLs, a.ClientURLs...)...)}
 	st, err = s.Status(s.soon(), both)
 	require.NoError(s, err)
 	assert.Equal(s, a.ID, st.ID, "whom it is about counts most")
@@ -171,7 +171,7 @@ func twoChangesAtOnce(s *stage) {
 	if !errors.Is(another, rpctypes.ErrTooManyLearners) {
 		s.stalled(another)
 	}
-	var learners []member.Member
+	var learners []cluster.Member
 	for _, e := range s.list() {
 		if e.Learner {
 			learners = append(learners, e)
@@ -242,7 +242,7 @@ func oneOfFiveIsDead(s *stage) {
 }
 
 // disconnected waits until a member finds another gone.
-func (s *stage) disconnected(of, from member.Target) {
+func (s *stage) disconnected(of, from cluster.Target) {
 	s.Helper()
 	s.untilTrue("it is seen to be gone", func(ctx context.Context) bool {
 		metrics, err := s.Metrics(ctx, of)
@@ -279,7 +279,7 @@ func aVoterThatIsDead(s *stage) {
 	assert.Equal(s, other.ID, l.By)
 
 	url := []string{s.machine().peerURL()}
-	for _, via := range []member.Target{leader, other} {
+	for _, via := range []cluster.Target{leader, other} {
 		_, err = s.Add(s.soon(), via, url, true)
 		s.refuses(rpctypes.ErrUnhealthy, err, "a learner through %s", via)
 		_, err = s.Add(s.soon(), via, url, false)
@@ -289,7 +289,7 @@ func aVoterThatIsDead(s *stage) {
 
 	began := time.Now()
 	require.NoError(s, s.host(dead).restart())
-	var e member.Member
+	var e cluster.Member
 	s.onlyThen(began, "the restarted voter", func() (err error) {
 		s.refusesWhileYoung(began, func() error { return s.remove(other.ID) })
 		e, err = s.add(url...)
@@ -312,7 +312,7 @@ func noQuorum(s *stage) {
 	assert.Equal(s, before, l.Members)
 	if s.can(version.ReadThroughPeer) {
 		_, err = s.Read(s.soon(), leader)
-		var unready *member.Unready
+		var unready *cluster.Unready
 		assert.ErrorAs(s, err, &unready, "the server gives up before we do")
 	}
 	for _, f := range followers {

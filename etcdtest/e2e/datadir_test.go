@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/manifest"
@@ -51,12 +52,12 @@ func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
 }
 
 func holdsWhatTheServerReports(t *testing.T, version string) {
-	cluster := startSynced(t, version)
-	voter := cluster.Servers()[0]
-	want := reportedBy(t, cluster)
+	fake := startSynced(t, version)
+	voter := fake.Servers()[0]
+	want := reportedBy(t, fake)
 	assert.Equal(t, want, inspect(t, voter.Dir), "running")
 
-	writers := cluster.Writers(2)
+	writers := fake.Writers(2)
 	time.Sleep(300 * time.Millisecond)
 	voter.Kill()
 	writers.Stop()
@@ -72,10 +73,10 @@ func holdsWhatTheServerReports(t *testing.T, version string) {
 // and a snapshot is seen.
 func TestDataDirWithAPurgedLog(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := startSynced(t, version, etcdtest.WithArgs("--snapshot-count=20"))
-		put(t, cluster.Client(), "large", strings.Repeat("x", 1<<20), 70)
-		voter := cluster.Servers()[0]
-		want := reportedBy(t, cluster)
+		fake := startSynced(t, version, etcdtest.WithArgs("--snapshot-count=20"))
+		put(t, fake.Client(), "large", strings.Repeat("x", 1<<20), 70)
+		voter := fake.Servers()[0]
+		want := reportedBy(t, fake)
 		want.Snapshot = true
 		voter.Stop()
 
@@ -90,30 +91,30 @@ func TestDataDirWithAPurgedLog(t *testing.T) {
 // and the member it becomes: never anything else.
 func TestDataDirOfAJoiner(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := startSynced(t, version)
-		joiner := cluster.NewServer("joiner")
-		assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "before the first start")
+		fake := startSynced(t, version)
+		joiner := fake.NewServer("joiner")
+		assert.Equal(t, cluster.DataInfo{Kind: cluster.DataEmpty}, inspect(t, joiner.Dir), "before the first start")
 
 		for range 2 {
-			require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+			require.NoError(t, joiner.Start(fake.InitialCluster(joiner)))
 			<-joiner.Exited()
 			assert.Equal(t, 1, joiner.ExitCode(), "a start before the add is refused")
 			assert.FileExists(t, filepath.Join(joiner.Dir, "member/snap/db"))
-			assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "after a refused start")
+			assert.Equal(t, cluster.DataInfo{Kind: cluster.DataEmpty}, inspect(t, joiner.Dir), "after a refused start")
 		}
 
 		// etcd makes nothing of an empty directory for the log either.
 		require.NoError(t, os.Mkdir(filepath.Join(joiner.Dir, "member/wal"), 0o700))
-		assert.Equal(t, member.DataInfo{Kind: member.DataEmpty}, inspect(t, joiner.Dir), "an empty member/wal")
+		assert.Equal(t, cluster.DataInfo{Kind: cluster.DataEmpty}, inspect(t, joiner.Dir), "an empty member/wal")
 
-		want := reportedBy(t, cluster)
-		want.MemberID = member.ID(cluster.AddLearner(joiner))
+		want := reportedBy(t, fake)
+		want.MemberID = cluster.ID(fake.AddLearner(joiner))
 		for delay := time.Duration(0); ; delay += 10 * time.Millisecond {
-			require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+			require.NoError(t, joiner.Start(fake.InitialCluster(joiner)))
 			time.Sleep(delay)
 			joiner.Kill()
 			got := inspect(t, joiner.Dir)
-			if got.Kind != member.DataEmpty {
+			if got.Kind != cluster.DataEmpty {
 				assert.Equal(t, want, got, "killed after %v", delay)
 				break
 			}
@@ -128,25 +129,25 @@ func TestDataDirOfAJoiner(t *testing.T) {
 // wherever the log was.
 func TestDataDirArchive(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := startSynced(t, version)
+		fake := startSynced(t, version)
 		for _, walDir := range []string{"", filepath.Join(t.TempDir(), "wal")} {
-			joiner := cluster.NewServer("joiner", walArgs(walDir)...)
+			joiner := fake.NewServer("joiner", walArgs(walDir)...)
 			dir := manifest.DataDir{Dir: joiner.Dir, WALDir: walDir, Release: 10 * time.Millisecond}
-			old := joinAsLearner(t, cluster, joiner, dir)
+			old := joinAsLearner(t, fake, joiner, dir)
 
 			require.ErrorIs(t, dir.Archive(t.Context()), manifest.ErrInUse)
 			assert.Equal(t, old, info(t, dir), "a running server's data stays")
 
-			remove(t, cluster, old.MemberID)
+			remove(t, fake, old.MemberID)
 			joiner.Stop()
 			time.Sleep(time.Second) // the same URL within a second would get the same ID
 			require.NoError(t, dir.Archive(t.Context()))
-			assert.Equal(t, member.DataEmpty, info(t, dir).Kind)
+			assert.Equal(t, cluster.DataEmpty, info(t, dir).Kind)
 
-			renewed := joinAsLearner(t, cluster, joiner, dir)
+			renewed := joinAsLearner(t, fake, joiner, dir)
 			assert.NotEqual(t, old.MemberID, renewed.MemberID)
 			assert.Equal(t, old, info(t, archived(t, dir)), "the archive is the old member's, whole")
-			remove(t, cluster, renewed.MemberID)
+			remove(t, fake, renewed.MemberID)
 			joiner.Stop()
 		}
 	})
@@ -162,21 +163,21 @@ func TestDataWithoutItsLog(t *testing.T) {
 		source := other.Servers()[0]
 		source.Stop()
 
-		cluster := startSynced(t, version)
-		joiner := cluster.NewServer("joiner")
+		fake := startSynced(t, version)
+		joiner := fake.NewServer("joiner")
 		copyTree(t, filepath.Join(source.Dir, "member/snap"), filepath.Join(joiner.Dir, "member/snap"))
 		require.NoError(t, os.Mkdir(filepath.Join(joiner.Dir, "member/wal"), 0o700))
 		got := inspect(t, joiner.Dir)
-		assert.Equal(t, member.DataDamaged, got.Kind)
+		assert.Equal(t, cluster.DataDamaged, got.Kind)
 		assert.Contains(t, got.Reason, "there is no write-ahead log")
 
-		cluster.AddLearner(joiner)
-		require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+		fake.AddLearner(joiner)
+		require.NoError(t, joiner.Start(fake.InitialCluster(joiner)))
 		want := "nothing"
 		if strings.HasPrefix(version, "3.4.") || strings.HasPrefix(version, "3.5.") {
 			want = "another cluster's key"
 		}
-		assert.Equal(t, want, whatItServes(t, cluster, joiner))
+		assert.Equal(t, want, whatItServes(t, fake, joiner))
 	})
 }
 
@@ -184,9 +185,9 @@ func TestDataWithoutItsLog(t *testing.T) {
 // is archived, and etcd restarted from a file of its new ID.
 func TestRemovedMemberJoinsAgainByTheReadyHooks(t *testing.T) {
 	eachDataDirVersion(t, func(t *testing.T, version string) {
-		cluster := startSynced(t, version)
+		fake := startSynced(t, version)
 		file := filepath.Join(t.TempDir(), "etcd.conf.yaml")
-		joiner := cluster.NewServer("joiner", etcdtest.WithArgs("--config-file="+file)) // etcd ignores all other flags
+		joiner := fake.NewServer("joiner", etcdtest.WithArgs("--config-file="+file)) // etcd ignores all other flags
 		var restarts []bool
 		run := func(_ context.Context, restart bool) error {
 			restarts = append(restarts, restart)
@@ -202,7 +203,7 @@ func TestRemovedMemberJoinsAgainByTheReadyHooks(t *testing.T) {
 			MetricsURLs:         []string{joiner.MetricsURL},
 		}
 		startHook := manifest.ConfigFileStart(file, spec, run)
-		j, err := learner.NewJoiner(newClient(cluster), joiner.Name, member.Config{
+		j, err := learner.NewJoiner(newClient(fake), joiner.Name, member.Config{
 			Start:   startHook,
 			Stop:    func(context.Context) error { joiner.Stop(); return nil },
 			DataDir: manifest.DataDir{Dir: joiner.Dir},
@@ -218,7 +219,7 @@ func TestRemovedMemberJoinsAgainByTheReadyHooks(t *testing.T) {
 			require.NoError(t, joiner.WaitServing(within(t, 30*time.Second)))
 		}
 		assert.Equal(t, []bool{true, false}, restarts)
-		remove(t, cluster, start.MemberID)
+		remove(t, fake, start.MemberID)
 		time.Sleep(time.Second) // the same URL within a second would get the same ID
 
 		result, err := j.Join(within(t, time.Minute), joiner.PeerURL)
@@ -230,14 +231,14 @@ func TestRemovedMemberJoinsAgainByTheReadyHooks(t *testing.T) {
 	})
 }
 
-func whatItServes(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Server) string {
+func whatItServes(t *testing.T, fake *etcdtest.Cluster, joiner *etcdtest.Server) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	if err := joiner.WaitServing(ctx); err != nil {
 		return "nothing"
 	}
-	resp, err := cluster.ClientFor(joiner).Get(ctx, "foreign", clientv3.WithSerializable())
+	resp, err := fake.ClientFor(joiner).Get(ctx, "foreign", clientv3.WithSerializable())
 	if err != nil {
 		return err.Error()
 	}
@@ -247,12 +248,12 @@ func whatItServes(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Serv
 	return "as the cluster has it"
 }
 
-func inspect(t *testing.T, dir string) member.DataInfo {
+func inspect(t *testing.T, dir string) cluster.DataInfo {
 	t.Helper()
 	return info(t, manifest.DataDir{Dir: dir})
 }
 
-func info(t *testing.T, dir manifest.DataDir) member.DataInfo {
+func info(t *testing.T, dir manifest.DataDir) cluster.DataInfo {
 	t.Helper()
 	got, err := dir.Inspect(t.Context())
 	require.NoError(t, err)
@@ -260,30 +261,30 @@ func info(t *testing.T, dir manifest.DataDir) member.DataInfo {
 }
 
 // reportedBy is what the cluster's client says of the server that answers it.
-func reportedBy(t *testing.T, cluster *etcdtest.Cluster) member.DataInfo {
+func reportedBy(t *testing.T, fake *etcdtest.Cluster) cluster.DataInfo {
 	t.Helper()
-	resp, err := cluster.Client().Status(t.Context(), cluster.Endpoints()[0])
+	resp, err := fake.Client().Status(t.Context(), fake.Endpoints()[0])
 	require.NoError(t, err)
-	return member.DataInfo{
-		Kind:      member.DataMember,
-		ClusterID: member.ID(resp.Header.ClusterId),
-		MemberID:  member.ID(resp.Header.MemberId),
+	return cluster.DataInfo{
+		Kind:      cluster.DataMember,
+		ClusterID: cluster.ID(resp.Header.ClusterId),
+		MemberID:  cluster.ID(resp.Header.MemberId),
 	}
 }
 
-func joinAsLearner(t *testing.T, cluster *etcdtest.Cluster, joiner *etcdtest.Server, dir manifest.DataDir) member.DataInfo {
+func joinAsLearner(t *testing.T, fake *etcdtest.Cluster, joiner *etcdtest.Server, dir manifest.DataDir) cluster.DataInfo {
 	t.Helper()
-	id := cluster.AddLearner(joiner)
-	require.NoError(t, joiner.Start(cluster.InitialCluster(joiner)))
+	id := fake.AddLearner(joiner)
+	require.NoError(t, joiner.Start(fake.InitialCluster(joiner)))
 	require.NoError(t, joiner.WaitServing(within(t, 30*time.Second)))
 	got := info(t, dir)
-	assert.Equal(t, member.ID(id), got.MemberID)
+	assert.Equal(t, cluster.ID(id), got.MemberID)
 	return got
 }
 
-func remove(t *testing.T, cluster *etcdtest.Cluster, id member.ID) {
+func remove(t *testing.T, fake *etcdtest.Cluster, id cluster.ID) {
 	t.Helper()
-	_, err := cluster.Client().MemberRemove(t.Context(), uint64(id))
+	_, err := fake.Client().MemberRemove(t.Context(), uint64(id))
 	require.NoError(t, err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -30,11 +31,11 @@ func TestRefusedTLSEndsAJoinAtOnce(t *testing.T) {
 			s := secured.NewServer("joiner")
 			for way, by := range map[string]way{"learner": theLearnersWay, "voter": theOldWay} {
 				t.Run(way, func(t *testing.T) {
-					e := refused(t, func() []string { return entries(t, secured.Client()) }, member.ErrTLS, func(ctx context.Context) error {
-						_, err := joinBy(t, ctx, by, member.NewClient(cli, member.ClientConfig{}), s, startsNothing(t), acceptNoMargin)
+					e := refused(t, func() []string { return entries(t, secured.Client()) }, cluster.ErrTLS, func(ctx context.Context) error {
+						_, err := joinBy(t, ctx, by, cluster.NewClient(cli, cluster.ClientConfig{}), s, startsNothing(t), acceptNoMargin)
 						return err
 					})
-					assert.NotErrorIs(t, e, member.ErrDenied)
+					assert.NotErrorIs(t, e, cluster.ErrDenied)
 					assert.NotEmpty(t, e.Hint)
 				})
 			}
@@ -51,12 +52,12 @@ func TestAPeerPortThatRefusesUsIsNotTakenForAServerThatDoesNotRun(t *testing.T) 
 		"nothing is configured":             nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			cli := member.NewClient(c.Client(), member.ClientConfig{ClientTLS: c.ClientTLS(), PeerTLS: show})
+			cli := cluster.NewClient(c.Client(), cluster.ClientConfig{ClientTLS: c.ClientTLS(), PeerTLS: show})
 			s := c.NewServer("second", outside)
 			begin := time.Now()
 			_, err := joinBy(t, within(t, 2*time.Minute), theLearnersWay, cli, s, func(c *member.Config) { c.OnFailure = member.Undo })
 			t.Log(err)
-			require.ErrorIs(t, err, member.ErrTLS)
+			require.ErrorIs(t, err, cluster.ErrTLS)
 			assert.Less(t, time.Since(begin), 30*time.Second)
 			assert.NotContains(t, err.Error(), "not started")
 			assert.Len(t, entries(t, c.Client()), 1)
@@ -97,18 +98,18 @@ func TestWithAuthOnOnlyRootJoins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for way, by := range map[string]way{"learner": theLearnersWay, "voter": theOldWay} {
 				t.Run(way, func(t *testing.T) {
-					e := refused(t, list, member.ErrDenied, func(ctx context.Context) error {
-						_, err := joinBy(t, ctx, by, member.NewClient(cli, member.ClientConfig{}), c.NewServer("joiner"), startsNothing(t), acceptNoMargin)
+					e := refused(t, list, cluster.ErrDenied, func(ctx context.Context) error {
+						_, err := joinBy(t, ctx, by, cluster.NewClient(cli, cluster.ClientConfig{}), c.NewServer("joiner"), startsNothing(t), acceptNoMargin)
 						return err
 					})
-					assert.NotErrorIs(t, e, member.ErrTLS)
+					assert.NotErrorIs(t, e, cluster.ErrTLS)
 					assert.NotEmpty(t, e.Hint)
 				})
 			}
 		})
 	}
 	t.Run("root", func(t *testing.T) {
-		r, err := joinBy(t, within(t, 2*time.Minute), theLearnersWay, member.NewClient(root, member.ClientConfig{}), c.NewServer("second"))
+		r, err := joinBy(t, within(t, 2*time.Minute), theLearnersWay, cluster.NewClient(root, cluster.ClientConfig{}), c.NewServer("second"))
 		require.NoError(t, err)
 		assert.Equal(t, 2, r.Voters)
 		_, err = root.Put(within(t, 20*time.Second), "e2e", "by root")
@@ -124,7 +125,7 @@ func TestAnExpiredContextAsksNothing(t *testing.T) {
 	expired, cancel := context.WithTimeout(t.Context(), -time.Second)
 	defer cancel()
 	begin := time.Now()
-	_, err := joinBy(t, expired, theLearnersWay, member.NewClient(cli, member.ClientConfig{}), c.NewServer("late"), startsNothing(t))
+	_, err := joinBy(t, expired, theLearnersWay, cluster.NewClient(cli, cluster.ClientConfig{}), c.NewServer("late"), startsNothing(t))
 	assert.Less(t, time.Since(begin), 10*time.Second)
 	unwritten(t, err, context.DeadlineExceeded)
 	assert.Zero(t, accepted.Load(), "it was dialled")
@@ -162,8 +163,8 @@ func TestUnreachableEndpointsAreAnErrorOfTheirOwn(t *testing.T) {
 	hung, _ := hungURL(t)
 	for name, url := range map[string]string{"dead": deadURL(c), "hung": hung} {
 		t.Run(name, func(t *testing.T) {
-			cli := member.NewClient(dial(t, clientv3.Config{Endpoints: []string{url}}), member.ClientConfig{})
-			healable(t, member.ErrUnreachable, func() []string { return entries(t, c.Client()) }, func(ctx context.Context, change ...func(*member.Config)) error {
+			cli := cluster.NewClient(dial(t, clientv3.Config{Endpoints: []string{url}}), cluster.ClientConfig{})
+			healable(t, cluster.ErrUnreachable, func() []string { return entries(t, c.Client()) }, func(ctx context.Context, change ...func(*member.Config)) error {
 				_, err := joinBy(t, ctx, theLearnersWay, cli, c.NewServer("joiner"), change...)
 				return err
 			})
@@ -184,7 +185,7 @@ func TestWithoutAQuorumNothingIsWritten(t *testing.T) {
 	list := func() []string { return entries(t, last, clientv3.WithSerializable()) }
 	for way, by := range map[string]way{"learner": theLearnersWay, "voter": theOldWay} {
 		t.Run(way, func(t *testing.T) {
-			healable(t, member.ErrNoQuorum, list, func(ctx context.Context, change ...func(*member.Config)) error {
+			healable(t, cluster.ErrNoQuorum, list, func(ctx context.Context, change ...func(*member.Config)) error {
 				_, err := joinBy(t, ctx, by, newClient(c), c.NewServer("joiner"), append(change, acceptNoMargin)...)
 				return err
 			})

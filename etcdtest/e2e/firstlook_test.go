@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -77,7 +78,7 @@ func TestAFirstLookAtDeadAndHungEndpointsTakesOneTimeout(t *testing.T) {
 		"the live one last":  {hung1, deadURL(c), stopped, hung2, deadURL(c), deadURL(c), live},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cli := member.NewClient(dial(t, clientv3.Config{Endpoints: endpoints}), member.ClientConfig{})
+			cli := cluster.NewClient(dial(t, clientv3.Config{Endpoints: endpoints}), cluster.ClientConfig{})
 			j, err := learner.NewJoiner(cli, "looker", member.Config{EndpointTimeout: timeout})
 			require.NoError(t, err)
 			begin := time.Now()

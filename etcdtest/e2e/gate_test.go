@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -21,7 +22,7 @@ func whenInSync(do func()) func(*member.Config) {
 		c.Settle, c.StallTimeout = 3*time.Second, 6*time.Second
 		c.Observe = func(e member.Event) {
 			log(e)
-			if e.Progress != nil && e.Progress.Phase == member.InSync && !done {
+			if e.Progress != nil && e.Progress.Phase == cluster.InSync && !done {
 				done = true
 				do()
 			}
@@ -47,7 +48,7 @@ func TestALearnerThatDiedAfterItCaughtUpGetsNoVote(t *testing.T) {
 			_, err := joinLearner(t, within(t, time.Minute), c, s, whenInSync(func() { tc.end(s) }), keep)
 
 			require.ErrorIs(t, err, member.ErrNotLive)
-			var stall *member.StallError
+			var stall *cluster.StallError
 			require.ErrorAs(t, err, &stall)
 			assert.False(t, stall.Progress.ReadAt.IsZero(), "the last evidence is missing")
 			assert.Contains(t, err.Error(), "last read through it answered")
@@ -133,7 +134,7 @@ func TestJoinAgainAfterSuccessWritesNothing(t *testing.T) {
 	starts := 0
 	again, err := joinLearner(t, within(t, time.Minute), c, s, func(c *member.Config) {
 		c.Start = func(context.Context, member.StartSpec) error { starts++; return errors.New("must not be called") }
-		c.MayAdd = func(context.Context, member.Member) error { return errors.New("must not be asked") }
+		c.MayAdd = func(context.Context, cluster.Member) error { return errors.New("must not be asked") }
 		c.MayPromote, c.MayRemove = c.MayAdd, c.MayAdd
 	})
 	require.NoError(t, err)

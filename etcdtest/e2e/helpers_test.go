@@ -13,14 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
 // newClient is the library's client of the cluster's voters.
-func newClient(c *etcdtest.Cluster) *member.EtcdClient {
-	return member.NewClient(c.Client(), member.ClientConfig{PeerTLS: c.PeerTLS(), ClientTLS: c.ClientTLS()})
+func newClient(c *etcdtest.Cluster) *cluster.EtcdClient {
+	return cluster.NewClient(c.Client(), cluster.ClientConfig{PeerTLS: c.PeerTLS(), ClientTLS: c.ClientTLS()})
 }
 
 // startHook starts s as the library says.

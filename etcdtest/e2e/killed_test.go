@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -56,7 +57,7 @@ func child() error {
 		return err
 	}
 	answers := bufio.NewScanner(os.Stdin)
-	client := &mortal{Client: member.NewClient(c, member.ClientConfig{}), dies: os.Getenv(childDiesAtCall), n: map[string]int{}}
+	client := &mortal{Client: cluster.NewClient(c, cluster.ClientConfig{}), dies: os.Getenv(childDiesAtCall), n: map[string]int{}}
 	j, err := learner.NewJoiner(client, os.Getenv(childName), member.Config{
 		Start: func(_ context.Context, spec member.StartSpec) error {
 			fmt.Println("start", spec.InitialCluster)
@@ -113,7 +114,7 @@ func TestAnotherProcessGoesOnWhereAKilledOneStopped(t *testing.T) {
 			r, err := joinLearner(t, within(t, time.Minute), c, s)
 			require.NoError(t, err)
 			if before != nil {
-				assert.Equal(t, member.ID(before.ID), r.Member.ID, "the entry was not adopted")
+				assert.Equal(t, cluster.ID(before.ID), r.Member.ID, "the entry was not adopted")
 			}
 			list, err := c.Client().MemberList(within(t, 20*time.Second))
 			require.NoError(t, err)

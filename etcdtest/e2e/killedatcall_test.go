@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
-	"github.com/etcdjoin/etcdjoin/member"
 )
 
 // childDiesAtCall is a call a joining process kills itself at, such as
@@ -23,7 +23,7 @@ const childDiesAtCall = "ETCDJOIN_E2E_DIES_AT_CALL"
 
 // mortal is a client whose process dies before or after one of its calls.
 type mortal struct {
-	member.Client
+	cluster.Client
 	dies string
 	mu   sync.Mutex
 	n    map[string]int
@@ -46,37 +46,37 @@ func (m *mortal) die(op string) func() {
 	return func() { end("after") }
 }
 
-func (m *mortal) List(ctx context.Context, from ...member.Target) (member.List, error) {
+func (m *mortal) List(ctx context.Context, from ...cluster.Target) (cluster.List, error) {
 	defer m.die("list")()
 	return m.Client.List(ctx, from...)
 }
 
-func (m *mortal) ListAt(ctx context.Context, at member.Target) (member.List, error) {
+func (m *mortal) ListAt(ctx context.Context, at cluster.Target) (cluster.List, error) {
 	defer m.die("list-at")()
 	return m.Client.ListAt(ctx, at)
 }
 
-func (m *mortal) Status(ctx context.Context, at member.Target) (member.Status, error) {
+func (m *mortal) Status(ctx context.Context, at cluster.Target) (cluster.Status, error) {
 	defer m.die("status")()
 	return m.Client.Status(ctx, at)
 }
 
-func (m *mortal) Read(ctx context.Context, through member.Target) (member.ReadAnswer, error) {
+func (m *mortal) Read(ctx context.Context, through cluster.Target) (cluster.ReadAnswer, error) {
 	defer m.die("read")()
 	return m.Client.Read(ctx, through)
 }
 
-func (m *mortal) MayChange(ctx context.Context, via member.Target) error {
+func (m *mortal) MayChange(ctx context.Context, via cluster.Target) error {
 	defer m.die("may-change")()
 	return m.Client.MayChange(ctx, via)
 }
 
-func (m *mortal) Add(ctx context.Context, via member.Target, urls []string, learner bool) (member.Member, error) {
+func (m *mortal) Add(ctx context.Context, via cluster.Target, urls []string, learner bool) (cluster.Member, error) {
 	defer m.die("add")()
 	return m.Client.Add(ctx, via, urls, learner)
 }
 
-func (m *mortal) Promote(ctx context.Context, via member.Target, id member.ID) error {
+func (m *mortal) Promote(ctx context.Context, via cluster.Target, id cluster.ID) error {
 	defer m.die("promote")()
 	return m.Client.Promote(ctx, via, id)
 }

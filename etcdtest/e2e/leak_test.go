@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -23,7 +24,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 
 	cli, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
 	require.NoError(t, err)
-	client := member.NewClient(cli, member.ClientConfig{})
+	client := cluster.NewClient(cli, cluster.ClientConfig{})
 	for _, tc := range []struct {
 		s     *etcdtest.Server
 		start func(context.Context, member.StartSpec) error

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -30,15 +31,15 @@ func TestALostAnswerIsFoundOutByLooking(t *testing.T) {
 			through := "http://" + link.Addr()
 			cli := dial(t, clientv3.Config{Endpoints: []string{through}})
 			s := c.NewServer("second")
-			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, member.NewClient(cli, member.ClientConfig{}), s,
+			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, cluster.NewClient(cli, cluster.ClientConfig{}), s,
 				onEvent(when, func(member.Event) {
 					link.SwallowResponses()
 					time.AfterFunc(3*time.Second, link.Heal)
 				}),
 				func(cfg *member.Config) {
 					cfg.WriteTimeout, cfg.EndpointTimeout = time.Second, 500*time.Millisecond
-					cfg.Endpoints = func(m member.Member) []string {
-						if m.ID == member.ID(memberOf(t, c, voter).ID) {
+					cfg.Endpoints = func(m cluster.Member) []string {
+						if m.ID == cluster.ID(memberOf(t, c, voter).ID) {
 							return []string{through}
 						}
 						return m.ClientURLs
@@ -61,13 +62,13 @@ func TestALostAnswerOfARemoveIsFoundOutByLooking(t *testing.T) {
 	link := etcdtest.NewLink(t, strings.TrimPrefix(voter.ClientURL, "http://"))
 	through := "http://" + link.Addr()
 	cli := dial(t, clientv3.Config{Endpoints: []string{through}})
-	id := member.ID(c.AddLearner(s))
+	id := cluster.ID(c.AddLearner(s))
 	cfg := member.Config{WriteTimeout: time.Second, EndpointTimeout: 500 * time.Millisecond, Observe: logEvents(t),
-		Endpoints: func(member.Member) []string { return []string{through} }}
+		Endpoints: func(cluster.Member) []string { return []string{through} }}
 	onEvent(member.Removing, func(member.Event) {
 		link.SwallowResponses()
 		time.AfterFunc(3*time.Second, link.Heal)
 	})(&cfg)
-	require.NoError(t, member.Remove(within(t, time.Minute), member.NewClient(cli, member.ClientConfig{}), id, cfg))
+	require.NoError(t, member.Remove(within(t, time.Minute), cluster.NewClient(cli, cluster.ClientConfig{}), id, cfg))
 	assert.Nil(t, memberOf(t, c, s))
 }

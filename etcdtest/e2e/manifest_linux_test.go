@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/manifest"
-	"github.com/etcdjoin/etcdjoin/member"
 	theversion "github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -30,8 +30,8 @@ func TestManifestStartsAMember(t *testing.T) {
 				etcdtest.Binary(t, r.name)
 				for _, f := range forms {
 					t.Run(f.name, func(t *testing.T) {
-						cluster := etcdtest.Start(t, 1, append(opts, etcdtest.WithVersion(r.name))...)
-						joinsAndComesBack(newHost(t, cluster, r, f))
+						fake := etcdtest.Start(t, 1, append(opts, etcdtest.WithVersion(r.name))...)
+						joinsAndComesBack(newHost(t, fake, r, f))
 					})
 				}
 			})
@@ -130,9 +130,9 @@ spec:
 func TestManifestMigratedFrom35Starts37(t *testing.T) {
 	t.Parallel()
 	r := releases[slices.IndexFunc(releases, func(r release) bool { return r.name == "3.7.3" })]
-	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion(r.name), etcdtest.WithTLS())
-	h := newHost(t, cluster, r, editedPod)
-	clientFiles, _ := cluster.Files()
+	fake := etcdtest.Start(t, 1, etcdtest.WithVersion(r.name), etcdtest.WithTLS())
+	h := newHost(t, fake, r, editedPod)
+	clientFiles, _ := fake.Files()
 	old := strings.NewReplacer("NAME", h.Name, "DATA", h.Dir, "PEER", h.PeerURL, "CLIENT", h.ClientURL,
 		"METRICS", h.MetricsURL, "TLS/client", filepath.Dir(clientFiles.CA), "TLS", filepath.Dir(filepath.Dir(clientFiles.CA)),
 		"QUOTA", quota).Replace(podFor35)
@@ -165,5 +165,5 @@ func TestManifestMigratedFrom35Starts37(t *testing.T) {
 	h.write(string(migrated))
 	joinsAndComesBack(h)
 	assert.Contains(t, h.read(), "--quota-backend-bytes="+quota+" # by hand, 2024-03-01\n")
-	assert.Equal(t, member.DataMember, inspect(t, h.Dir).Kind)
+	assert.Equal(t, cluster.DataMember, inspect(t, h.Dir).Kind)
 }

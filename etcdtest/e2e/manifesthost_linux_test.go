@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/manifest"
@@ -95,7 +96,7 @@ func (h *host) join() (member.Result, error) {
 			h.start = start
 			return h.hook(ctx, start)
 		},
-		Exited:        func(context.Context) *member.ExitError { return h.process.exit() },
+		Exited:        func(context.Context) *cluster.ExitError { return h.process.exit() },
 		DataDir:       manifest.DataDir{Dir: h.Dir},
 		MetricsURL:    h.MetricsURL,
 		ServerVersion: h.release.version(),
@@ -107,14 +108,14 @@ func (h *host) join() (member.Result, error) {
 }
 
 // servesAs waits until the host's etcd serves, as this voter and as told.
-func (h *host) servesAs(id member.ID) {
+func (h *host) servesAs(id cluster.ID) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return getOK(h.MetricsURL+"/health") == nil }, 30*time.Second, 20*time.Millisecond)
 	cli := h.cluster.ClientFor(h.Server)
 	defer cli.Close()
 	status, err := cli.Status(within(h.t, 20*time.Second), h.ClientURL)
 	require.NoError(h.t, err)
-	assert.Equal(h.t, id, member.ID(status.Header.MemberId))
+	assert.Equal(h.t, id, cluster.ID(status.Header.MemberId))
 	assert.False(h.t, status.IsLearner)
 	assert.Equal(h.t, h.release.version().String(), status.Version)
 
@@ -204,7 +205,7 @@ func (h *host) stop() {
 }
 
 // ended waits for a server that gives up.
-func (h *host) ended() *member.ExitError {
+func (h *host) ended() *cluster.ExitError {
 	h.t.Helper()
 	select {
 	case <-h.process.done:
@@ -302,11 +303,11 @@ func (p *process) kill() {
 	<-p.done
 }
 
-func (p *process) exit() *member.ExitError {
+func (p *process) exit() *cluster.ExitError {
 	if p.running() {
 		return nil
 	}
-	return &member.ExitError{Code: p.cmd.ProcessState.ExitCode(), Output: p.output()}
+	return &cluster.ExitError{Code: p.cmd.ProcessState.ExitCode(), Output: p.output()}
 }
 
 func (p *process) output() string {

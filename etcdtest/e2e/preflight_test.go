@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -94,7 +95,7 @@ func TestVotersWhoseListsDifferAreFoundOut(t *testing.T) {
 	_, _ = c.ClientFor(second).MemberAddAsLearner(ctx, []string{c.NewServer("two").PeerURL}) // one voter takes it
 
 	_, err = joinLearner(t, within(t, time.Minute), c, c.NewServer("new"), startsNothing(t))
-	unwritten(t, err, member.ErrDiverged)
+	unwritten(t, err, cluster.ErrDiverged)
 }
 
 func TestAStalledHolderOfTheSlotIsEvictedOnlyWithProofOfItsAge(t *testing.T) {

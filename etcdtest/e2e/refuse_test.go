@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/manifest"
@@ -18,18 +19,18 @@ import (
 )
 
 // way makes the joiner of one of the two ways into a cluster.
-type way func(member.Client, string, member.Config) (member.Joiner, error)
+type way func(cluster.Client, string, member.Config) (member.Joiner, error)
 
-func theLearnersWay(c member.Client, name string, cfg member.Config) (member.Joiner, error) {
+func theLearnersWay(c cluster.Client, name string, cfg member.Config) (member.Joiner, error) {
 	return learner.NewJoiner(c, name, cfg)
 }
 
-func theOldWay(c member.Client, name string, cfg member.Config) (member.Joiner, error) {
+func theOldWay(c cluster.Client, name string, cfg member.Config) (member.Joiner, error) {
 	return member.NewVotingJoiner(c, name, cfg)
 }
 
 // joinBy joins s one way or the other, through any client.
-func joinBy(t *testing.T, ctx context.Context, by way, client member.Client, s *etcdtest.Server, change ...func(*member.Config)) (member.Result, error) {
+func joinBy(t *testing.T, ctx context.Context, by way, client cluster.Client, s *etcdtest.Server, change ...func(*member.Config)) (member.Result, error) {
 	t.Helper()
 	cfg := config(t, s)
 	for _, f := range change {
@@ -52,7 +53,7 @@ func entries(t *testing.T, cli *clientv3.Client, opts ...clientv3.OpOption) []st
 	require.NoError(t, err)
 	var out []string
 	for _, m := range list.Members {
-		out = append(out, member.Member{ID: member.ID(m.ID), Name: m.Name, PeerURLs: m.PeerURLs, Learner: m.IsLearner}.String())
+		out = append(out, cluster.Member{ID: cluster.ID(m.ID), Name: m.Name, PeerURLs: m.PeerURLs, Learner: m.IsLearner}.String())
 	}
 	slices.Sort(out)
 	return out
@@ -171,7 +172,7 @@ func TestAnIdentityThatIsSomebodyElsesIsRefused(t *testing.T) {
 	t.Parallel()
 	c, other := etcdtest.Start(t, 1), etcdtest.Start(t, 1)
 	voter := c.Servers()[0]
-	id := member.ID(memberOf(t, c, voter).ID).String()
+	id := cluster.ID(memberOf(t, c, voter).ID).String()
 	for name, tc := range map[string]struct {
 		name, peerURL string // zero: a free one
 		dataDir       string

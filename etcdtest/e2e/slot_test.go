@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -18,7 +19,7 @@ import (
 var outside = etcdtest.WithVersion("3.7.3")
 
 // holdSlot adds a learner as somebody else would, and starts it if wanted.
-func holdSlot(t *testing.T, c *etcdtest.Cluster, started bool) (*etcdtest.Server, member.ID) {
+func holdSlot(t *testing.T, c *etcdtest.Cluster, started bool) (*etcdtest.Server, cluster.ID) {
 	t.Helper()
 	s := c.NewServer("holder", outside)
 	id := c.AddLearner(s)
@@ -26,7 +27,7 @@ func holdSlot(t *testing.T, c *etcdtest.Cluster, started bool) (*etcdtest.Server
 		require.NoError(t, s.Start(c.InitialCluster(s)))
 		require.NoError(t, s.WaitServing(within(t, 30*time.Second)))
 	}
-	return s, member.ID(id)
+	return s, cluster.ID(id)
 }
 
 func TestALearnerInTheSlotIsAwaitedReportedAndLeftAlone(t *testing.T) {
@@ -40,7 +41,7 @@ func TestALearnerInTheSlotIsAwaitedReportedAndLeftAlone(t *testing.T) {
 			leftAlone := func(t *testing.T, err error) *member.JoinError {
 				t.Helper()
 				e := unwritten(t, err, member.ErrSlotTaken)
-				var slot *member.SlotError
+				var slot *cluster.SlotError
 				require.ErrorAs(t, err, &slot)
 				require.Len(t, slot.Holders, 1)
 				assert.Equal(t, id, slot.Holders[0].ID)
@@ -63,7 +64,7 @@ func TestALearnerInTheSlotIsAwaitedReportedAndLeftAlone(t *testing.T) {
 				_, err := joinLearner(t, within(t, 5*time.Second), c, s, startsNothing(t), func(c *member.Config) { c.StallTimeout = time.Second })
 				e := leftAlone(t, err)
 				assert.ErrorIs(t, e, context.DeadlineExceeded)
-				var slot *member.SlotError
+				var slot *cluster.SlotError
 				require.ErrorAs(t, e, &slot)
 				assert.Equal(t, started, slot.Holders[0].Lags, "the lag of a server that answers is known, of no other")
 				assert.Greater(t, slot.Holders[0].Seen, time.Duration(0))

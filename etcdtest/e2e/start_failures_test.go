@@ -10,17 +10,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
 // exitedHook tells how the server's process ended, and the end of its log: of a
 // wrong flag etcd says so before it prints its usage.
-func exitedHook(s *etcdtest.Server) func(context.Context) *member.ExitError {
-	return func(context.Context) *member.ExitError {
+func exitedHook(s *etcdtest.Server) func(context.Context) *cluster.ExitError {
+	return func(context.Context) *cluster.ExitError {
 		if code := s.ExitCode(); code >= 0 {
 			log := s.Log()
-			return &member.ExitError{Code: code, Output: log[max(0, len(log)-2000):]}
+			return &cluster.ExitError{Code: code, Output: log[max(0, len(log)-2000):]}
 		}
 		return nil
 	}
@@ -49,23 +50,23 @@ func TestAStartThatFailsIsToldApartAndUndone(t *testing.T) {
 			assert.Equal(t, member.StepStart, e.Step)
 			assert.Contains(t, e.Error(), "the start hook failed")
 		}},
-		{"the hook starts nothing", func(*etcdtest.Server, string) error { return nil }, true, phaseIs(member.NotStarted)},
+		{"the hook starts nothing", func(*etcdtest.Server, string) error { return nil }, true, phaseIs(cluster.NotStarted)},
 		{"the process dies at once", killed, true, exitedWith(137, "the server process ended with code 137")},
 		{"it refuses to start", func(s *etcdtest.Server, _ string) error { return s.Start("elsewhere=http://127.0.0.1:1") }, true,
 			exitedWith(1, "it refused to start")},
 		{"a wrong flag", wrongFlag, true, exitedWith(2, "-no-such-flag")},
-		{"it dies and nobody tells", killed, false, phaseIs(member.NotStarted)},
+		{"it dies and nobody tells", killed, false, phaseIs(cluster.NotStarted)},
 		{"its port stays silent", func(s *etcdtest.Server, _ string) error {
 			hungAt(t, s.PeerURL)
 			return nil
-		}, false, phaseIs(member.Unreachable)},
+		}, false, phaseIs(cluster.Unreachable)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := entries(t, c.Client())
 			s := c.NewServer("failing")
 			defer func() {
 				if m := memberOf(t, c, s); m != nil { // or all that follow wait for the slot
-					remove(t, c, member.ID(m.ID))
+					remove(t, c, cluster.ID(m.ID))
 				}
 			}()
 			_, err := joinLearner(t, within(t, time.Minute), c, s, func(cfg *member.Config) {
@@ -95,7 +96,7 @@ func TestAStartThatFailsIsToldApartAndUndone(t *testing.T) {
 func exitedWith(code int, says string) func(*testing.T, *member.JoinError) {
 	return func(t *testing.T, e *member.JoinError) {
 		t.Helper()
-		var exit *member.ExitError
+		var exit *cluster.ExitError
 		require.ErrorAs(t, e, &exit)
 		assert.Equal(t, code, exit.Code)
 		assert.ErrorIs(t, e, member.ErrNotLive)
@@ -104,10 +105,10 @@ func exitedWith(code int, says string) func(*testing.T, *member.JoinError) {
 	}
 }
 
-func phaseIs(phase member.Phase) func(*testing.T, *member.JoinError) {
+func phaseIs(phase cluster.Phase) func(*testing.T, *member.JoinError) {
 	return func(t *testing.T, e *member.JoinError) {
 		t.Helper()
-		var stall *member.StallError
+		var stall *cluster.StallError
 		require.ErrorAs(t, e, &stall)
 		assert.Equal(t, phase, stall.Progress.Phase)
 		assert.ErrorIs(t, e, member.ErrStalled)
@@ -131,13 +132,13 @@ func TestAnEntryKeptAfterAFailedStartIsAdoptedByTheNextJoin(t *testing.T) {
 	})
 	var e *member.JoinError
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, e.MemberID.String(), member.ID(memberOf(t, c, s).ID).String())
+	require.Equal(t, e.MemberID.String(), cluster.ID(memberOf(t, c, s).ID).String())
 	assert.Empty(t, e.Undone)
 	assert.False(t, strings.Contains(e.Error(), "not changed"))
 	takesWrites(t, c)
 
 	r, err := joinLearner(t, within(t, time.Minute), c, s, func(cfg *member.Config) {
-		cfg.MayAdd = func(context.Context, member.Member) error { return errors.New("it was there already") }
+		cfg.MayAdd = func(context.Context, cluster.Member) error { return errors.New("it was there already") }
 	})
 	require.NoError(t, err)
 	assert.Equal(t, e.MemberID, r.Member.ID)

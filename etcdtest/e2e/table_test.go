@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/manifest"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -20,11 +21,11 @@ func onDisk(s *etcdtest.Server) func(*member.Config) {
 	return func(c *member.Config) {
 		c.DataDir = manifest.DataDir{Dir: s.Dir}
 		c.Stop = func(context.Context) error { s.Kill(); return nil }
-		c.Exited = func(context.Context) *member.ExitError {
+		c.Exited = func(context.Context) *cluster.ExitError {
 			if s.Running() || s.ExitCode() < 0 {
 				return nil
 			}
-			return &member.ExitError{Code: s.ExitCode(), Output: s.Log()}
+			return &cluster.ExitError{Code: s.ExitCode(), Output: s.Log()}
 		}
 	}
 }
@@ -112,7 +113,7 @@ func TestHalfDoneStatesOnRealServers(t *testing.T) {
 			assert.Len(t, list.Members, tc.total)
 			if tc.err == nil {
 				assert.Equal(t, tc.total, r.Voters)
-				assert.NotEqual(t, member.ID(gone), r.Member.ID, "an old entry came back")
+				assert.NotEqual(t, cluster.ID(gone), r.Member.ID, "an old entry came back")
 			}
 			takesWrites(t, c)
 		})
@@ -129,7 +130,7 @@ func wipedLearner(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server) uint64 
 }
 
 func removedWithData(t *testing.T, c *etcdtest.Cluster, s *etcdtest.Server, id uint64) {
-	require.NoError(t, member.Remove(within(t, time.Minute), newClient(c), member.ID(id), member.Config{}))
+	require.NoError(t, member.Remove(within(t, time.Minute), newClient(c), cluster.ID(id), member.Config{}))
 	s.Kill()
 }
 
@@ -150,7 +151,7 @@ func TestALearnerThatPanicsOverItsLostLogIsReplaced(t *testing.T) {
 		cfg.Stop = func(context.Context) error { s.Kill(); s.Wipe(); return nil } // a host that gives each start a new disk
 	})
 	require.NoError(t, err)
-	assert.NotEqual(t, member.ID(old), r.Member.ID)
+	assert.NotEqual(t, cluster.ID(old), r.Member.ID)
 	takesWrites(t, c)
 }
 
@@ -187,7 +188,7 @@ func TestAMemberWhoseAddressChangedKeepsItsData(t *testing.T) {
 	unwritten(t, err, member.ErrAddress)
 	r, err := joinLearner(t, within(t, time.Minute), c, moved, onDisk(moved), func(cfg *member.Config) { cfg.UpdateAddress = true })
 	require.NoError(t, err)
-	assert.Equal(t, member.ID(id), r.Member.ID)
+	assert.Equal(t, cluster.ID(id), r.Member.ID)
 	assert.Equal(t, 4, r.Voters)
 	takesWrites(t, c)
 }

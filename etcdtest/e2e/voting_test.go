@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
@@ -119,7 +120,7 @@ func TestThreeVotersOfOneClientURLAreNotTakenForThreeLiveOnes(t *testing.T) {
 	assert.Equal(t, c.Servers()[0].Name, live[0].Name)
 	wrong := 0
 	for _, m := range plan.Snapshot.Members {
-		var other *member.WrongServerError
+		var other *cluster.WrongServerError
 		if errors.As(m.Err, &other) {
 			wrong++
 		}

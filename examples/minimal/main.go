@@ -17,6 +17,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -30,7 +31,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	joiner, err := learner.NewJoiner(member.NewClient(client, member.ClientConfig{}), *name, member.Config{Start: start})
+	joiner, err := learner.NewJoiner(cluster.NewClient(client, cluster.ClientConfig{}), *name, member.Config{Start: start})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
@@ -25,7 +26,7 @@ import (
 const shownErrors = 10
 
 // A cluster is some etcd servers inside this process.
-type cluster struct {
+type servers struct {
 	dir     string // has a data directory for each, and the log
 	log     *zap.Logger
 	logFile *os.File
@@ -33,12 +34,12 @@ type cluster struct {
 }
 
 // startCluster starts a cluster of one member and waits until it serves.
-func startCluster(ctx context.Context, dir string, stderr io.Writer) (*cluster, error) {
+func startCluster(ctx context.Context, dir string, stderr io.Writer) (*servers, error) {
 	file, err := os.Create(filepath.Join(dir, "errors.log"))
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{dir: dir, log: quietLog(file, stderr), logFile: file}
+	c := &servers{dir: dir, log: quietLog(file, stderr), logFile: file}
 	n, err := c.newNode(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func quietLog(file *os.File, stderr io.Writer) *zap.Logger {
 }
 
 // errors are the last that the servers have logged.
-func (c *cluster) errors() string {
+func (c *servers) errors() string {
 	log, err := os.ReadFile(c.logFile.Name())
 	if err != nil {
 		return ""
@@ -73,12 +74,12 @@ func (c *cluster) errors() string {
 }
 
 // dial makes a client that logs nothing.
-func (c *cluster) dial(clientURL string) (*clientv3.Client, error) {
+func (c *servers) dial(clientURL string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: []string{clientURL}, Logger: zap.NewNop()})
 }
 
 // close ends all servers at once.
-func (c *cluster) close() {
+func (c *servers) close() {
 	var wg sync.WaitGroup
 	for _, n := range c.nodes {
 		wg.Go(func() { _ = n.Stop(context.Background()) })
@@ -91,15 +92,15 @@ func (c *cluster) close() {
 // methods Start, Stop and Exited are the hooks of a join.
 type node struct {
 	name, peerURL, clientURL string
-	cluster                  *cluster
+	cluster                  *servers
 
 	mu     sync.Mutex
-	server *server   // nil before the first start
-	id     member.ID // that it was started as
+	server *server    // nil before the first start
+	id     cluster.ID // that it was started as
 }
 
 // newNode makes the next node. It does not run, and the cluster does not know it.
-func (c *cluster) newNode(ctx context.Context) (*node, error) {
+func (c *servers) newNode(ctx context.Context) (*node, error) {
 	ports, err := freePorts(ctx, 2)
 	if err != nil {
 		return nil, err
@@ -136,15 +137,15 @@ func (n *node) Stop(context.Context) error {
 }
 
 // Exited says how the server ended, nil while it runs.
-func (n *node) Exited(context.Context) *member.ExitError {
+func (n *node) Exited(context.Context) *cluster.ExitError {
 	s := n.running()
 	switch {
 	case s == nil || !s.ended():
 		return nil
 	case s.err != nil:
-		return &member.ExitError{Code: 1, Output: s.err.Error()}
+		return &cluster.ExitError{Code: 1, Output: s.err.Error()}
 	}
-	return &member.ExitError{}
+	return &cluster.ExitError{}
 }
 
 func (n *node) running() *server {

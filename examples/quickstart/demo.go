@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
 )
@@ -22,7 +23,7 @@ const (
 
 // demo is one run, from the first member's start on.
 type demo struct {
-	cluster *cluster
+	cluster *servers
 	client  *clientv3.Client // of the first member
 	writers *writers
 	screen  *screen
@@ -106,7 +107,7 @@ func (d *demo) confirm(ctx context.Context) (end func()) {
 // with the hooks that start and stop the new server, and one call. Undo has it
 // remove its learner again if the join fails, even one that was started.
 func (d *demo) join(ctx context.Context, n *node) (member.Result, error) {
-	client := member.NewClient(d.client, member.ClientConfig{})
+	client := cluster.NewClient(d.client, cluster.ClientConfig{})
 	defer client.Close()
 	view := d.screen.newView(n, d.cluster.nodes[0])
 	defer view.close()

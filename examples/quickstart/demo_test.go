@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 func TestAJoinThatFailsIsUndoneAndExplained(t *testing.T) {
@@ -35,12 +35,12 @@ func TestAJoinThatFailsIsUndoneAndExplained(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	voter := func(id member.ID, name string, index uint64, answers bool) seat {
-		return seat{Member: member.Member{ID: id, Name: name, PeerURLs: []string{"http://" + name}}, index: index, answers: answers}
+	voter := func(id cluster.ID, name string, index uint64, answers bool) seat {
+		return seat{Member: cluster.Member{ID: id, Name: name, PeerURLs: []string{"http://" + name}}, index: index, answers: answers}
 	}
 	learner := voter(4, "d", 7, true)
 	learner.Learner = true
-	cluster := table{voter(1, "a", 9, true), voter(2, "b", 9, true), voter(0xabc, "c", 0, false), learner}
+	seats := table{voter(1, "a", 9, true), voter(2, "b", 9, true), voter(0xabc, "c", 0, false), learner}
 	assert.Equal(t, strings.Join([]string{
 		"ID   NAME  ROLE     PEER URL  RAFT INDEX  QUORUM MARGIN",
 		"1    a     voter    http://a  9           0",
@@ -49,7 +49,7 @@ func TestTable(t *testing.T) {
 		"4    d     learner  http://d  7           -",
 		"2 of 3 voters make a quorum, so 0 may fail",
 		"",
-	}, "\n"), cluster.String())
-	assert.ErrorContains(t, cluster.check(), "learner 4 (d, http://d) is left over from its join")
-	assert.NoError(t, cluster[:3].check())
+	}, "\n"), seats.String())
+	assert.ErrorContains(t, seats.check(), "learner 4 (d, http://d) is left over from its join")
+	assert.NoError(t, seats[:3].check())
 }

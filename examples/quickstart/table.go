@@ -11,7 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/cluster"
 )
 
 const (
@@ -26,7 +26,7 @@ type table []seat
 
 // seat is one member of the list.
 type seat struct {
-	member.Member
+	cluster.Member
 	index   uint64 // raft's, as far as the member knows
 	answers bool
 }
@@ -34,7 +34,7 @@ type seat struct {
 // look reads the members, and again until every voter answers or it has been
 // long enough.
 func look(ctx context.Context, c *clientv3.Client) (table, error) {
-	client := member.NewClient(c, member.ClientConfig{})
+	client := cluster.NewClient(c, cluster.ClientConfig{})
 	defer client.Close()
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
@@ -51,10 +51,10 @@ func look(ctx context.Context, c *clientv3.Client) (table, error) {
 	}
 }
 
-func lookOnce(ctx context.Context, client *member.EtcdClient) (table, error) {
+func lookOnce(ctx context.Context, client *cluster.EtcdClient) (table, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	list, err := client.List(ctx, member.Target{})
+	list, err := client.List(ctx, cluster.Target{})
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func lookOnce(ctx context.Context, client *member.EtcdClient) (table, error) {
 	return t, nil
 }
 
-func ask(ctx context.Context, client *member.EtcdClient, m member.Member) seat {
+func ask(ctx context.Context, client *cluster.EtcdClient, m cluster.Member) seat {
 	if len(m.ClientURLs) == 0 {
 		return seat{Member: m}
 	}
-	st, err := client.Status(ctx, member.Target{Member: m, Endpoints: m.ClientURLs})
+	st, err := client.Status(ctx, cluster.Target{Member: m, Endpoints: m.ClientURLs})
 	if err != nil || st.ID != m.ID {
 		return seat{Member: m}
 	}

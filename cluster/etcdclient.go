@@ -1,0 +1,303 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/reason"
+	"github.com/etcdjoin/etcdjoin/version"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+)
+
+// ClientConfig is what a *clientv3.Client cannot tell of itself.
+type ClientConfig struct {
+	// PeerTLS is used towards peer ports; it needs a certificate where they
+	// demand one. Nil: peer URLs are http, or trusted by the system's CAs.
+	PeerTLS *tls.Config
+	// ClientTLS is used towards /health on client URLs and towards https metrics
+	// URLs. gRPC uses the caller's client. Nil: as for PeerTLS.
+	ClientTLS *tls.Config
+	// SkipPeer says that this host may not ask peer ports. Reads through a
+	// learner then go to MetricsURL or its client URL.
+	SkipPeer bool
+	// DialTimeout bounds one try to connect before a write. Zero: 2 s.
+	DialTimeout time.Duration
+}
+
+// EtcdClient is the [Client] over a *clientv3.Client. It dials each server by
+// itself, with the credentials of the caller's client, which is never changed:
+// neither its endpoints nor its balancer take part.
+type EtcdClient struct {
+	c     *clientv3.Client
+	cfg   ClientConfig
+	conns conns
+	peer  *http.Client
+	plain *http.Client
+
+	mu   sync.Mutex
+	good string // the endpoint that answered the last list
+}
+
+var _ Client = (*EtcdClient)(nil)
+
+// NewClient makes a [Client] of c. It holds connections until Close, or until c
+// is closed. A nil c gives a nil client, which the joiners' constructors refuse.
+func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
+	if c == nil {
+		return nil
+	}
+	if cfg.DialTimeout == 0 {
+		cfg.DialTimeout = 2 * time.Second
+	}
+	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg.PeerTLS), plain: newHTTP(cfg.ClientTLS)}
+	e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
+		if len(c.Endpoints()) == 0 { // Dial would panic
+			return nil, reason.Of(reason.ErrUnreachable, "the caller's client has no endpoints")
+		}
+		return c.Dial(ep)
+	}
+	context.AfterFunc(c.Ctx(), e.Close)
+	return e
+}
+
+// Close ends all connections. The caller's client stays open.
+func (e *EtcdClient) Close() {
+	if e == nil {
+		return
+	}
+	e.conns.close()
+	e.peer.CloseIdleConnections()
+	e.plain.CloseIdleConnections()
+}
+
+// endpoints are where the targets are dialled, each once, in order.
+func (e *EtcdClient) endpoints(targets ...Target) []string {
+	var eps []string
+	seen := map[string]bool{}
+	for _, t := range targets {
+		urls := t.Endpoints
+		if t.Own() {
+			urls = e.c.Endpoints()
+		}
+		for _, u := range urls {
+			if !seen[u] {
+				seen[u] = true
+				eps = append(eps, u)
+			}
+		}
+	}
+	return eps
+}
+
+// List implements [Client]. The endpoint that answered last is asked alone for
+// half of the time, so that a quiet cluster is asked once per pass; else all are
+// Asked at once, so that dead and hung ones cost one timeout together.
+func (e *EtcdClient) List(ctx context.Context, from ...Target) (List, error) {
+	eps := e.endpoints(from...)
+	if good := e.lastGood(eps); good != "" && len(eps) > 1 {
+		half, cancel := context.WithTimeout(ctx, untilHalf(ctx))
+		l, err := e.listFrom(half, good, true)
+		cancel()
+		if err == nil {
+			return l, nil
+		}
+	}
+	return first(ctx, eps, func(ctx context.Context, ep string) (List, error) {
+		l, err := e.listFrom(ctx, ep, true)
+		if err == nil {
+			e.mu.Lock()
+			e.good = ep
+			e.mu.Unlock()
+		}
+		return l, err
+	})
+}
+
+func (e *EtcdClient) lastGood(eps []string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if slices.Contains(eps, e.good) {
+		return e.good
+	}
+	return ""
+}
+
+func untilHalf(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Second
+	}
+	return time.Until(deadline) / 2
+}
+
+// ListAt implements [Client].
+func (e *EtcdClient) ListAt(ctx context.Context, at Target) (List, error) {
+	return first(ctx, e.endpoints(at), func(ctx context.Context, ep string) (List, error) {
+		return e.listFrom(ctx, ep, false)
+	})
+}
+
+// listFrom asks one endpoint. Before 3.5 the server ignores "linearizable", so a
+// linearizable read of a key on the same connection stands in for it: the server
+// has then applied all that was committed before (E§1.1).
+func (e *EtcdClient) listFrom(ctx context.Context, ep string, linearizable bool) (List, error) {
+	var l List
+	err := e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error {
+		if linearizable {
+			ctx = clientv3.WithRequireLeader(ctx)
+		}
+		if linearizable && e.needsBarrier(ctx, ep, conn) {
+			if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("\x00"), KeysOnly: true}); err != nil {
+				return err
+			}
+		}
+		resp, err := pb.NewClusterClient(conn).MemberList(ctx, &pb.MemberListRequest{Linearizable: linearizable})
+		if err == nil {
+			l = List{ClusterID: ID(resp.Header.ClusterId), By: ID(resp.Header.MemberId), Members: fromProto(resp.Members)}
+		}
+		return err
+	})
+	return l, err
+}
+
+func (e *EtcdClient) needsBarrier(ctx context.Context, ep string, conn *grpc.ClientConn) bool {
+	v := e.conns.versionOf(ep)
+	if v == "" {
+		resp, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
+		if err != nil {
+			return false // auth may refuse it; the list itself will tell
+		}
+		v = resp.Version
+		e.conns.setVersion(ep, v)
+	}
+	parsed, err := version.Parse(v)
+	return err == nil && !parsed.Can(version.LinearizableMemberList)
+}
+
+func fromProto(in []*pb.Member) []Member {
+	out := make([]Member, len(in))
+	for i, m := range in {
+		out[i] = Member{ID: ID(m.ID), Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner}
+	}
+	return out
+}
+
+// Status implements [Client].
+func (e *EtcdClient) Status(ctx context.Context, at Target) (Status, error) {
+	st, err := first(ctx, e.endpoints(at), func(ctx context.Context, ep string) (Status, error) {
+		st, err := e.statusFrom(ctx, ep)
+		if err == nil && !at.Own() && st.ID != at.ID {
+			return st, &wrongAnswer{st}
+		}
+		return st, err
+	})
+	var wrong *wrongAnswer
+	if errors.As(err, &wrong) {
+		return wrong.Status, nil
+	}
+	return st, err
+}
+
+// wrongAnswer carries another member's answer past the endpoints still asked.
+type wrongAnswer struct{ Status }
+
+func (w *wrongAnswer) Error() string { return "member " + w.ID.String() + " answered" }
+
+func (e *EtcdClient) statusFrom(ctx context.Context, ep string) (Status, error) {
+	var st Status
+	err := e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error {
+		resp, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
+		if err != nil {
+			return err
+		}
+		e.conns.setVersion(ep, resp.Version)
+		st = Status{
+			ID: ID(resp.Header.MemberId), ClusterID: ID(resp.Header.ClusterId), Version: resp.Version,
+			Leader: ID(resp.Leader), Term: resp.RaftTerm, Index: resp.RaftIndex, Applied: resp.RaftAppliedIndex,
+			DBSize: resp.DbSize, Learner: resp.IsLearner, Errors: resp.Errors,
+			Downgrading: resp.DowngradeInfo != nil && resp.DowngradeInfo.Enabled,
+		}
+		return nil
+	})
+	return st, err
+}
+
+// Add implements [Client].
+func (e *EtcdClient) Add(ctx context.Context, via Target, peerURLs []string, learner bool) (Member, error) {
+	var m Member
+	err := e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		resp, err := pb.NewClusterClient(conn).MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: peerURLs, IsLearner: learner})
+		if err == nil {
+			m = fromProto([]*pb.Member{resp.Member})[0]
+		}
+		return err
+	})
+	return m, err
+}
+
+// Promote implements [Client].
+func (e *EtcdClient) Promote(ctx context.Context, via Target, id ID) error {
+	return e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewClusterClient(conn).MemberPromote(ctx, &pb.MemberPromoteRequest{ID: uint64(id)})
+		return err
+	})
+}
+
+// Remove implements [Client].
+func (e *EtcdClient) Remove(ctx context.Context, via Target, id ID) error {
+	return e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewClusterClient(conn).MemberRemove(ctx, &pb.MemberRemoveRequest{ID: uint64(id)})
+		return err
+	})
+}
+
+// Update implements [Client].
+func (e *EtcdClient) Update(ctx context.Context, via Target, id ID, peerURLs []string) error {
+	return e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewClusterClient(conn).MemberUpdate(ctx, &pb.MemberUpdateRequest{ID: uint64(id), PeerURLs: peerURLs})
+		return err
+	})
+}
+
+// MoveLeader implements [Client].
+func (e *EtcdClient) MoveLeader(ctx context.Context, leader Target, to ID) error {
+	return e.write(ctx, leader, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewMaintenanceClient(conn).MoveLeader(ctx, &pb.MoveLeaderRequest{TargetID: uint64(to)})
+		return err
+	})
+}
+
+// MayChange implements [Client]. Listing the users needs the root role as every
+// membership change does (etcd's IsAdminPermitted), and is free with auth off.
+func (e *EtcdClient) MayChange(ctx context.Context, via Target) error {
+	return e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewAuthClient(conn).UserList(ctx, &pb.AuthUserListRequest{})
+		return err
+	})
+}
+
+// Nudge implements [Client]. The lease's ID is random and positive; that it does
+// not exist is the expected answer, and comes after the entry was committed.
+func (e *EtcdClient) Nudge(ctx context.Context, via Target) error {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	id := int64(binary.BigEndian.Uint64(b[:]) >> 1)
+	err := e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := pb.NewLeaseClient(conn).LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: id})
+		return err
+	})
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return err
+}

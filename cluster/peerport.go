@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/classify"
+)
+
+// newHTTP makes a client that goes to exactly the server it is pointed at: no
+// proxy of the environment, no redirect.
+func newHTTP(tlsConfig *tls.Config) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig:     tlsConfig,
+			DialContext:         (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 5 * time.Second,
+			IdleConnTimeout:     30 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// errNoPath says that the server does not have what was asked for.
+var errNoPath = errors.New("the server does not know this path")
+
+// Read implements [Client]. The first way that exists is taken: the peer port's
+// /downgrade/enabled, which runs the server's linearizable read barrier before
+// it answers (3.5 and later, a learner too, in the silent window too; 404 on
+// 3.4), then /health on the metrics or the client URL.
+func (e *EtcdClient) Read(ctx context.Context, through Target) (ReadAnswer, error) {
+	if !e.cfg.SkipPeer {
+		answer, err := first(ctx, through.PeerURLs, e.readPeer)
+		if !errors.Is(err, errNoPath) {
+			return answer, err
+		}
+	}
+	if through.MetricsURL != "" {
+		return ReadAnswer{Way: "metrics"}, e.readHealth(ctx, through.MetricsURL)
+	}
+	_, err := first(ctx, through.Endpoints, func(ctx context.Context, ep string) (struct{}, error) {
+		return struct{}{}, e.readHealth(ctx, ep)
+	})
+	return ReadAnswer{Way: "client"}, err
+}
+
+func (e *EtcdClient) readPeer(ctx context.Context, peerURL string) (ReadAnswer, error) {
+	header, body, err := get(ctx, e.peer, peerURL, "/downgrade/enabled")
+	if err != nil {
+		return ReadAnswer{}, err
+	}
+	cluster, err := clusterOf(header)
+	return ReadAnswer{ClusterID: cluster, Way: "peer", Downgrading: strings.TrimSpace(string(body)) == "true"}, err
+}
+
+// readHealth asks the linearizable /health. NOSPACE does not make a member
+// unfit to vote; the servers below 3.4.16 that do not know exclude ignore it.
+func (e *EtcdClient) readHealth(ctx context.Context, base string) error {
+	_, body, err := get(ctx, e.plain, base, "/health?exclude=NOSPACE")
+	if err != nil {
+		return err
+	}
+	var health struct{ Health string }
+	if json.Unmarshal(body, &health) != nil || health.Health != "true" {
+		return &Unready{Status: http.StatusOK, Text: string(body)}
+	}
+	return nil
+}
+
+// PeerMembers implements [Client].
+func (e *EtcdClient) PeerMembers(ctx context.Context, at Target) (List, error) {
+	return first(ctx, at.PeerURLs, func(ctx context.Context, peerURL string) (List, error) {
+		header, body, err := get(ctx, e.peer, peerURL, "/members")
+		if err != nil {
+			return List{}, err
+		}
+		var members []struct {
+			ID         uint64   `json:"id"`
+			Name       string   `json:"name"`
+			PeerURLs   []string `json:"peerURLs"`
+			ClientURLs []string `json:"clientURLs"`
+			IsLearner  bool     `json:"isLearner"`
+		}
+		if err := json.Unmarshal(body, &members); err != nil {
+			return List{}, fmt.Errorf("%s/members: %w", peerURL, err)
+		}
+		l := List{By: at.ID}
+		for _, m := range members {
+			l.Members = append(l.Members, Member{ID: ID(m.ID), Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner})
+		}
+		l.ClusterID, err = clusterOf(header)
+		return l, err
+	})
+}
+
+func clusterOf(header http.Header) (ID, error) {
+	var id ID
+	err := id.UnmarshalText([]byte(header.Get("X-Etcd-Cluster-Id")))
+	return id, err
+}
+
+// Metrics implements [Client].
+func (e *EtcdClient) Metrics(ctx context.Context, at Target) (Metrics, error) {
+	from := e.endpoints(at)
+	if at.MetricsURL != "" {
+		from = []string{at.MetricsURL}
+	}
+	return first(ctx, from, func(ctx context.Context, url string) (Metrics, error) {
+		_, body, err := get(ctx, e.plain, url, "/metrics")
+		return parseMetrics(string(body)), err
+	})
+}
+
+// parseMetrics picks the few samples that a join needs out of an exposition.
+func parseMetrics(exposition string) Metrics {
+	var m Metrics
+	for line := range strings.Lines(exposition) {
+		name, labels, value, ok := sample(line)
+		if !ok {
+			continue
+		}
+		switch name {
+		case "etcd_server_proposals_applied_total":
+			m.Applied = uint64(value)
+		case "etcd_network_peer_received_bytes_total":
+			m.Received += uint64(value)
+		case "etcd_network_snapshot_receive_inflights_total", "etcd_server_snapshot_apply_in_progress_total":
+			m.Receiving = m.Receiving || value > 0
+		case "etcd_network_snapshot_receive_failures":
+			m.Failed += uint64(value)
+		case "etcd_network_active_peers":
+			m.connect(labels, value > 0)
+		}
+	}
+	return m
+}
+
+// sample is one line of an exposition: name{label="x"} value.
+func sample(line string) (name, labels string, value float64, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 || strings.HasPrefix(line, "#") {
+		return "", "", 0, false
+	}
+	value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+	name, labels, _ = strings.Cut(fields[0], "{")
+	return name, labels, value, err == nil
+}
+
+// connect notes the peer of a label such as Local="8e9e…",Remote="fd42…"}. A
+// peer may have had several connections; one that is active decides.
+func (m *Metrics) connect(labels string, active bool) {
+	_, rest, _ := strings.Cut(labels, `Remote="`)
+	hex, _, found := strings.Cut(rest, `"`)
+	var id ID
+	if !found || id.UnmarshalText([]byte(hex)) != nil {
+		return
+	}
+	if m.Connected == nil {
+		m.Connected = map[ID]bool{}
+	}
+	m.Connected[id] = m.Connected[id] || active
+}
+
+const mostBody = 8 << 20
+
+func get(ctx context.Context, c *http.Client, base, path string) (http.Header, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, nil, classify.Normalise(ctx, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostBody))
+	switch {
+	case err != nil:
+		return nil, nil, classify.Normalise(ctx, err)
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, nil, fmt.Errorf("%s: %w", path, errNoPath)
+	case resp.StatusCode != http.StatusOK:
+		return nil, nil, &Unready{Status: resp.StatusCode, Text: string(body)}
+	}
+	return resp.Header, body, nil
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// WriteTo is the leader, if it can be dialled; else another voter that can; else
+// whoever the caller's client reaches.
+func WriteTo(s Snapshot) (Target, string) {
+	if m, ok := s.ByID(s.Leader); ok && m.Liveness == Alive && len(m.Target.Endpoints) > 0 {
+		return m.Target, "the leader " + m.ID.String()
+	}
+	for _, m := range s.LiveVoters() {
+		if len(m.Target.Endpoints) > 0 {
+			return m.Target, fmt.Sprintf("voter %s, for the leader %s cannot be dialled", m.ID, s.Leader)
+		}
+	}
+	return Target{}, "the caller's endpoints, for no voter can be dialled"
+}
+
+// Seen is a member with everything a look knows of it, and how old that is.
+type Seen struct {
+	Member
+	Target   Target // where it is dialled
+	Liveness Liveness
+	Status   Status    // the last answer under its own ID; zero if it never answered
+	At       time.Time // when that answer came; zero if it never answered
+	Err      error     // of the last request, if that failed
+	Since    time.Time // when this look's series first saw the entry
+}
+
+// Voting reports whether the entry exists and votes.
+func (s Seen) Voting() bool { return s.ID != 0 && !s.Learner }
+
+// Answered reports whether the member has ever answered this series of looks.
+func (s Seen) Answered() bool { return !s.At.IsZero() }
+
+// Snapshot is the cluster as one look has found it. All functions that decide
+// are pure functions of it.
+type Snapshot struct {
+	At        time.Time
+	ClusterID ID
+	Members   []Seen // in the list's order
+	Leader    ID     // by the newest word of the voters; 0: none known
+	Index     uint64 // the leader's committed index, else the highest among voters
+	// NoQuorum says that only a serializable list could be read, and that no
+	// voter that answers knows a leader. Nothing but the start of an entry that
+	// never ran can be right then.
+	NoQuorum bool
+	// Fresh says that every voter was asked for this look and had EndpointTimeout
+	// to answer; without it all but the leader's facts may be a pass old.
+	Fresh bool
+}
+
+// Voters are the members that vote, dead ones and never started ones included.
+func (s Snapshot) Voters() []Seen { return s.where(func(m Seen) bool { return !m.Learner }) }
+
+// Learners are the members without a vote.
+func (s Snapshot) Learners() []Seen { return s.where(func(m Seen) bool { return m.Learner }) }
+
+// LiveVoters are the voters that answered under their own ID.
+func (s Snapshot) LiveVoters() []Seen {
+	return s.where(func(m Seen) bool { return !m.Learner && m.Liveness == Alive })
+}
+
+// InContact reports whether m answers and is of use to the quorum: one that is cut
+// off from its peers answers us, too, and knows no leader, or one of before. The word
+// of the Alive hook counts for both.
+func (s Snapshot) InContact(m Seen) bool {
+	return m.Liveness == Alive && (m.Status.ID == 0 || m.Status.Leader == s.Leader && s.Leader != 0)
+}
+
+// VotersInContact is how many voters the quorum can count on.
+func (s Snapshot) VotersInContact() int {
+	return len(s.where(func(m Seen) bool { return !m.Learner && s.InContact(m) }))
+}
+
+func (s Snapshot) where(keep func(Seen) bool) []Seen {
+	var out []Seen
+	for _, m := range s.Members {
+		if keep(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (s Snapshot) find(is func(Seen) bool) (Seen, bool) {
+	for _, m := range s.Members {
+		if is(m) {
+			return m, true
+		}
+	}
+	return Seen{}, false
+}
+
+// ByID finds a member by its ID.
+func (s Snapshot) ByID(id ID) (Seen, bool) {
+	return s.find(func(m Seen) bool { return m.ID == id })
+}
+
+// ByURLs finds the member whose set of peer URLs is this one, in any spelling.
+func (s Snapshot) ByURLs(urls []string) (Seen, bool) {
+	return s.find(func(m Seen) bool { return peerurl.SameSet(m.PeerURLs, urls) })
+}
+
+// ByName finds a member by the name it has published.
+func (s Snapshot) ByName(name string) (Seen, bool) {
+	return s.find(func(m Seen) bool { return m.Name == name && name != "" })
+}
+
+// Quorum is how many voters must agree.
+func (s Snapshot) Quorum() int { return quorum(len(s.Voters())) }
+
+// Margin is how many more of the live voters may fail before the quorum is
+// lost; negative if it is lost already. One that does not know the leader has failed.
+func (s Snapshot) Margin() int { return s.VotersInContact() - s.Quorum() }
+
+// Versions are the versions of all members that answered, and who did not.
+func (s Snapshot) Versions() version.Seen {
+	var seen version.Seen
+	for _, m := range s.Members {
+		server := version.Server{Member: uint64(m.ID), Name: m.Name, Version: m.Status.Version}
+		if len(m.Target.Endpoints) > 0 {
+			server.Endpoint = m.Target.Endpoints[0]
+		}
+		switch {
+		case m.Answered():
+			seen.Answered = append(seen.Answered, server)
+		case m.Started():
+			seen.Silent = append(seen.Silent, server)
+		}
+	}
+	return seen
+}
+
+// ServerVersions are the readable versions of the members that answered.
+func (s Snapshot) ServerVersions() []version.Version {
+	var out []version.Version
+	for _, m := range s.Members {
+		if v, err := version.Parse(m.Status.Version); err == nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// leaderVersion is the version of the server that a write will be sent to.
+func (s Snapshot) leaderVersion() version.Version {
+	if m, ok := s.ByID(s.Leader); ok {
+		if v, err := version.Parse(m.Status.Version); err == nil {
+			return v
+		}
+	}
+	return version.Lowest(s.ServerVersions()...)
+}
+
+// Lag is how many entries a member is behind the leader, where that is known.
+func (s Snapshot) Lag(m Seen) (uint64, bool) {
+	if !m.Answered() || m.Status.Applied == 0 {
+		return 0, false
+	}
+	return s.Index - min(s.Index, m.Status.Applied), true
+}
+
+// OtherPeerURLs are those of all members but one.
+func (s Snapshot) OtherPeerURLs(but ID) []string {
+	var urls []string
+	for _, m := range s.Members {
+		if m.ID != but {
+			urls = append(urls, m.PeerURLs...)
+		}
+	}
+	return urls
+}

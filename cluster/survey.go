@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/internal/classify"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
+)
+
+// Survey is what is asked beyond a look while our member has not run: things
+// that forbid a join, and that nobody would want to learn after a write.
+type Survey struct {
+	Denied      error         // the caller may not change the membership; nil: it may, or nobody can tell
+	Diverged    error         // the voters' own lists differ; nil: they agree
+	For         time.Duration // for how long they have differed
+	Downgrading bool
+}
+
+// SettleLists is for how long the voters' lists may differ before that is no
+// delay any more: a voter applies what is committed within some milliseconds.
+const SettleLists = 3 * time.Second
+
+// Survey asks all of it at once, bounded by one EndpointTimeout, and tells dead
+// members from those that only we cannot reach.
+func (l *Looker) Survey(ctx context.Context, s *Snapshot) *Survey {
+	bounded, cancel := context.WithTimeout(ctx, l.reach.EndpointTimeout)
+	defer cancel()
+	var v Survey
+	var wg sync.WaitGroup
+	via, _ := WriteTo(*s)
+	if !l.allowed {
+		wg.Go(func() { v.Denied = l.client.MayChange(bounded, via) })
+	}
+	var lists map[ID]List
+	wg.Go(func() { lists, _ = l.OwnLists(bounded, *s, 0) })
+	wg.Go(func() { v.Downgrading = l.downgrading(bounded, *s) })
+	var connected map[ID]bool
+	if anySilent(*s) {
+		wg.Go(func() {
+			m, _ := l.client.Metrics(bounded, via) // where it does not tell, they stay unknown
+			connected = m.Connected
+		})
+	}
+	wg.Wait()
+	markDead(s, connected)
+	l.allowed = v.Denied == nil
+	if v.Denied != nil && classify.Of(v.Denied) != classify.Fatal {
+		v.Denied = nil // no answer is no refusal; the write itself will tell
+	}
+	v.Diverged = diverged(lists)
+	switch {
+	case v.Diverged == nil:
+		l.diverged = time.Time{}
+	case l.diverged.IsZero():
+		l.diverged = time.Now()
+	}
+	if v.Diverged != nil {
+		v.For = time.Since(l.diverged)
+	}
+	return &v
+}
+
+func anySilent(s Snapshot) bool {
+	return slices.ContainsFunc(s.Members, func(m Seen) bool { return m.Liveness == Unknown })
+}
+
+// markDead marks the members that a voter which answers sees no connection to.
+// The voter's word lags: it holds a stopped process connected for some 20 s, but
+// it never calls one dead that speaks to it.
+func markDead(s *Snapshot, connected map[ID]bool) {
+	for i, m := range s.Members {
+		if up, known := connected[m.ID]; known && !up && m.Liveness == Unknown {
+			s.Members[i].Liveness = Dead
+		}
+	}
+}
+
+// OwnLists asks every voter that answers, but one, for the list it holds itself.
+func (l *Looker) OwnLists(ctx context.Context, s Snapshot, but ID) (map[ID]List, error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	lists := map[ID]List{}
+	var errs []error
+	for _, v := range s.LiveVoters() {
+		if v.ID == but || len(v.Target.Endpoints) == 0 {
+			continue
+		}
+		wg.Go(func() {
+			list, err := l.client.ListAt(ctx, v.Target)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("voter %s: %w", v.ID, err))
+				return
+			}
+			lists[v.ID] = list
+		})
+	}
+	wg.Wait()
+	return lists, errors.Join(errs...)
+}
+
+// diverged compares the voters' own lists. On 3.5.1 to 3.5.19 promotions were
+// not saved, and a cluster that ran them may show one member in two roles
+// (etcd #19557); with different --max-learners the lists differ for good.
+func diverged(lists map[ID]List) error {
+	var first ID
+	var want string
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
+		got := digest(lists[id])
+		if first == 0 {
+			first, want = id, got
+		}
+		if got != want {
+			return reason.Of(reason.ErrDiverged, "voter %s has %s, voter %s has %s", first, want, id, got)
+		}
+	}
+	return nil
+}
+
+func digest(l List) string {
+	members := slices.Clone(l.Members)
+	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
+	texts := make([]string, len(members))
+	for i, m := range members {
+		texts[i] = m.String()
+	}
+	return "[" + strings.Join(texts, "; ") + "]"
+}
+
+// downgrading asks 3.6 and later by their Status, 3.5 by its peer port.
+func (l *Looker) downgrading(ctx context.Context, s Snapshot) bool {
+	for _, m := range s.Members {
+		if m.Status.Downgrading {
+			return true
+		}
+	}
+	leader, ok := s.ByID(s.Leader)
+	if !ok {
+		return false
+	}
+	answer, err := l.client.Read(ctx, leader.Target)
+	return err == nil && answer.Downgrading
+}

@@ -1,0 +1,388 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/classify"
+	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Case is all that a decision depends on: what a pass has found, what the caller
+// wants, and the little that only this call can know.
+type Case struct {
+	Snapshot cluster.Snapshot
+	Name     string           // empty: any, for a member that is known by its ID
+	PeerURLs []string         // ours, as the caller spells them
+	Data     cluster.DataInfo // what our data directory holds
+	Policy   Policy
+
+	Started   cluster.ID         // the entry that Start was called for by this call
+	Missing   time.Duration      // for how long that entry has not been in the list
+	SlotLimit int                // learners in the cluster when etcd last said "too many"; 0: it never did
+	Proof     *Proof             // of a read through our learner in this pass
+	Served    bool               // our voter answered a linearizable list in this pass
+	Survey    *cluster.Survey    // of this pass, nil if nothing was asked
+	Exit      *cluster.ExitError // how the server process that was started ended; nil: it runs, or nobody knows
+	Progress  cluster.Progress
+}
+
+// Do is what an act does.
+type Do string
+
+const (
+	DoRefuse     Do = "refuse"
+	DoWait       Do = "wait"
+	DoAddLearner Do = "add learner"
+	DoAddVoter   Do = "add voter"
+	DoRemove     Do = "remove"
+	DoUpdate     Do = "update peer URLs"
+	DoArchive    Do = "archive"
+	DoStart      Do = "start"
+	DoPromote    Do = "promote"
+	DoMoveLeader Do = "move leader"
+	DoDone       Do = "done"
+)
+
+// Act is the one thing to do next.
+type Act struct {
+	Do     Do
+	Member cluster.Member // the entry concerned, zero for an add
+	Why    error          // of DoRefuse the error; of DoWait what is missing
+	Text   string         // for a person
+}
+
+// Writes reports whether the act changes the membership or the leader.
+func (a Act) Writes() bool {
+	switch a.Do {
+	case DoAddLearner, DoAddVoter, DoRemove, DoUpdate, DoPromote, DoMoveLeader:
+		return true
+	}
+	return false
+}
+
+// Refused ends the join for a reason.
+func Refused(err error) Act { return Act{Do: DoRefuse, Why: err, Text: err.Error()} }
+
+// WaitFor looks again later; err says what is missing, and is the reason the
+// join ends for if it never comes.
+func WaitFor(m cluster.Member, err error) Act {
+	return Act{Do: DoWait, Member: m, Why: err, Text: err.Error()}
+}
+
+// StartIt has the entry's server started.
+func StartIt(m cluster.Member, why string) Act { return Act{Do: DoStart, Member: m, Text: why} }
+
+// RemoveIt removes the entry, if the quorum survives that.
+func RemoveIt(c Case, m cluster.Member, why string) Act {
+	f := cluster.Foresee(c.Snapshot, cluster.ToRemove, m)
+	if f.Worst < 0 || f.Refused != "" {
+		return Refused(reason.Of(reason.ErrQuorumAtRisk, "%s: %s", why, f))
+	}
+	return Act{Do: DoRemove, Member: m, Text: why}
+}
+
+// A Strategy is what differs between the ways into a cluster; all else is one
+// engine. Its methods are pure.
+type Strategy interface {
+	// Absent decides for an entry that does not exist.
+	Absent(Case) Act
+	// Found decides for our entry, a learner or one that never ran, that this
+	// call has not started yet.
+	Found(Case, cluster.Seen) Act
+	// Learner decides for our learner once this call has started its server.
+	Learner(Case, cluster.Seen) Act
+}
+
+// Next is the decision table: what to do next, given what was found. It is
+// level-triggered: it knows nothing of what we believe we did, so that a crash at
+// any point needs no case of its own.
+func Next(c Case, s Strategy) Act {
+	ours, found, refused := identify(c)
+	switch {
+	case errors.Is(refused, reason.ErrAddress):
+		return moved(c, refused)
+	case refused != nil:
+		return Refused(refused)
+	case c.Snapshot.NoQuorum:
+		return withoutQuorum(c, ours, found)
+	case c.Survey != nil && c.Survey.Denied != nil:
+		return Refused(reason.Because(classify.Reason(c.Survey.Denied), c.Survey.Denied))
+	case !found:
+		return absent(c, s)
+	case c.Exit != nil:
+		return ended(c, s, ours)
+	case !ours.Started():
+		return unstarted(c, s, ours)
+	case c.Data.Kind == cluster.DataMember && c.Data.MemberID != ours.ID:
+		return notItsData(c, ours)
+	case ours.Learner:
+		return learner(c, s, ours)
+	}
+	return voter(c, s, ours)
+}
+
+// identify finds our entry: the one whose ID our data directory holds, else the
+// one whose set of peer URLs is ours. Never by name, never by one URL of several.
+func identify(c Case) (ours cluster.Seen, found bool, refused error) {
+	switch {
+	case c.Data.Kind == cluster.DataDamaged:
+		return ours, false, reason.Of(reason.ErrDataDamaged, "%s", c.Data.Reason)
+	case c.Data.Kind == cluster.DataMember && c.Data.ClusterID != c.Snapshot.ClusterID:
+		return ours, false, reason.Of(reason.ErrForeignData, "it holds member %s of cluster %s, the endpoints are of cluster %s",
+			c.Data.MemberID, c.Data.ClusterID, c.Snapshot.ClusterID)
+	}
+	byURL, listed := c.Snapshot.ByURLs(c.PeerURLs)
+	if c.Data.Kind == cluster.DataMember {
+		byData, alive := c.Snapshot.ByID(c.Data.MemberID)
+		if alive && (!listed || byData.ID != byURL.ID) {
+			return ours, false, reason.Of(reason.ErrAddress, "it holds %s", byData.Member)
+		}
+	}
+	return byURL, listed, conflicts(c, byURL)
+}
+
+// conflicts refuses a name or an address that somebody else has.
+func conflicts(c Case, ours cluster.Seen) error {
+	if c.Name != "" && ours.Started() && ours.Name != c.Name && (c.Data.Kind != cluster.DataMember || c.Data.MemberID != ours.ID) {
+		return reason.Of(reason.ErrOtherName, "%s is not %q", ours.Member, c.Name)
+	}
+	own, err := reason.PeerURLs(c.PeerURLs)
+	if err != nil {
+		return err
+	}
+	if _, err := peerurl.Check(own, c.Snapshot.OtherPeerURLs(ours.ID)); err != nil {
+		var broken *peerurl.Error
+		if errors.As(err, &broken) && broken.Rule == peerurl.RuleTaken {
+			return reason.Because(reason.ErrURLTaken, err)
+		}
+		return reason.InputOf(err)
+	}
+	return nil
+}
+
+// moved decides where our data is that of a member listed under other URLs: its
+// address changed. The entry is updated where the caller allows it. A learner
+// below 3.5.31 or 3.6.12 is never: that would take its learner flag, and leave a
+// Member that the list calls a voter and raft does not (etcd #21694).
+func moved(c Case, why error) Act {
+	held, _ := c.Snapshot.ByID(c.Data.MemberID)
+	_, taken := c.Snapshot.ByURLs(c.PeerURLs)
+	switch {
+	case taken:
+		return Refused(reason.Of(why, "and another member has ours"))
+	case !c.Policy.UpdateAddress || c.Snapshot.NoQuorum:
+		return Refused(why)
+	case held.Learner && !everyCan(c.Snapshot, version.SafeMemberUpdateOfLearner):
+		return Refused(reason.Of(why, "it is a learner, and these versions would lose its role (etcd #21694)"))
+	}
+	if err := conflicts(c, held); err != nil {
+		return Refused(err)
+	}
+	return Act{Do: DoUpdate, Member: held.Member, Text: why.Error()}
+}
+
+// everyCan reports whether all servers that told their version have an ability,
+// and one has.
+// ended decides where the server process is known to have ended. One that panics
+// on "tocommit" has lost the log that the others remember.
+func ended(c Case, s Strategy, ours cluster.Seen) Act {
+	if ours.Learner && strings.Contains(c.Exit.Output, "tocommit(") {
+		return lostDisk(c, s, ours)
+	}
+	return Refused(c.Exit)
+}
+
+// withoutQuorum permits one thing: starting our own entry that never ran. That
+// heals the cluster if it was waiting for exactly this voter, as a joiner of the
+// old way leaves it that died between add and start in a one-member cluster. Any
+// Member may start at any time, so it can do no harm; every other act needs facts
+// that nobody has without a quorum.
+func withoutQuorum(c Case, ours cluster.Seen, found bool) Act {
+	none := reason.Of(reason.ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
+	other, taken := c.Snapshot.ByName(c.Name)
+	switch {
+	case c.Exit != nil: // nobody will wait for the quorum any more
+		return Refused(c.Exit)
+	case !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == cluster.DataMember && c.Data.MemberID != ours.ID:
+		return WaitFor(ours.Member, none)
+	case taken: // by another, for ours has none
+		return WaitFor(ours.Member, reason.Of(reason.ErrNameTaken, "%s", other.Member))
+	}
+	return StartIt(ours.Member, "it never ran, and the cluster has no quorum without it")
+}
+
+// absent decides for an entry that does not exist.
+func absent(c Case, s Strategy) Act {
+	if c.Started != 0 {
+		// To add again what somebody removed on purpose would undo an operator.
+		// One list alone is no proof: even a linearizable one can be stale when
+		// leadership changes (etcd #20418).
+		gone := reason.Of(reason.ErrGone, "member %s is not in the list any more", c.Started)
+		if c.Missing < time.Second {
+			return WaitFor(cluster.Member{}, gone)
+		}
+		return Refused(gone)
+	}
+	gone := reason.Of(reason.ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID)
+	if c.Data.Kind == cluster.DataMember && !c.Policy.Rejoin {
+		return Refused(gone)
+	}
+	next, hopeless := prospect(c, s)
+	if hopeless {
+		return next
+	}
+	if act, taken := nameTaken(c, 0); taken {
+		return act
+	}
+	holders := c.Snapshot.Learners()
+	switch {
+	case next.Do == DoRefuse:
+		return next
+	case c.Data.Kind == cluster.DataMember:
+		return archive(c, cluster.Member{}, gone)
+	case c.SlotLimit > 0 && len(holders) >= c.SlotLimit:
+		return slot(c, holders)
+	}
+	return next
+}
+
+// prospect is how our entry would be added, and whether there is no hope of it:
+// nothing is removed or moved aside for a join that cannot be. A quorum at risk
+// is not hopeless, for to remove a dead member may mend it.
+func prospect(c Case, s Strategy) (next Act, hopeless bool) {
+	switch err := preflight(c); {
+	case errors.Is(err, version.ErrNoVersion):
+		return WaitFor(cluster.Member{}, err), true
+	case err != nil:
+		return Refused(err), true
+	case c.Survey != nil && c.Survey.Diverged != nil && c.Survey.For < cluster.SettleLists:
+		return WaitFor(cluster.Member{}, c.Survey.Diverged), true
+	case c.Survey != nil && c.Survey.Diverged != nil:
+		return Refused(c.Survey.Diverged), true
+	}
+	next = s.Absent(c)
+	return next, next.Do == DoWait || next.Do == DoRefuse && !errors.Is(next.Why, reason.ErrQuorumAtRisk)
+}
+
+// archive moves data aside that must never be started again, if the caller allows it.
+func archive(c Case, m cluster.Member, why error) Act {
+	if !c.Policy.Rejoin {
+		return Refused(why)
+	}
+	return Act{Do: DoArchive, Member: m, Text: why.Error()}
+}
+
+// nameTaken decides where another entry has our name: etcd merges two entries of
+// one name in the initial cluster, and panics where both publish it.
+func nameTaken(c Case, ours cluster.ID) (Act, bool) {
+	other, ok := c.Snapshot.ByName(c.Name)
+	if !ok || other.ID == ours {
+		return Act{}, false
+	}
+	taken := reason.Of(reason.ErrNameTaken, "%s", other.Member)
+	if c.Policy.SameName != ReplaceIfDead {
+		return Refused(taken), true
+	}
+	if other.Liveness != cluster.Dead {
+		return Refused(reason.Of(taken, "it is not known to be dead")), true
+	}
+	return RemoveIt(c, other.Member, taken.Error()+": it is dead"), true
+}
+
+// slot decides while other learners fill what the servers allow.
+func slot(c Case, holders []cluster.Seen) Act {
+	err := &cluster.SlotError{}
+	for _, h := range holders {
+		lag, known := c.Snapshot.Lag(h)
+		err.Holders = append(err.Holders, cluster.Holder{Member: h.Member, Lag: lag, Lags: known, Seen: c.Snapshot.At.Sub(h.Since)})
+	}
+	switch c.Policy.Slot {
+	case SlotFail:
+		return Refused(err)
+	case EvictStalled:
+		for _, h := range err.Holders {
+			if !h.Started() && h.Seen >= c.Policy.StallTimeout {
+				return RemoveIt(c, h.Member, fmt.Sprintf("it holds the slot, never started, and is older than %s", c.Policy.StallTimeout))
+			}
+		}
+	}
+	return WaitFor(holders[0].Member, err)
+}
+
+// unstarted decides for our entry while it has never published itself.
+func unstarted(c Case, s Strategy, ours cluster.Seen) Act {
+	if act, taken := nameTaken(c, ours.ID); taken {
+		return act
+	}
+	switch {
+	case c.Data.Kind == cluster.DataMember && c.Data.MemberID != ours.ID:
+		return archive(c, ours.Member, reason.Of(reason.ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.ID))
+	case c.Started != ours.ID:
+		return s.Found(c, ours)
+	case ours.Learner:
+		return s.Learner(c, ours)
+	}
+	return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+}
+
+// learner decides for our learner that has run before.
+func learner(c Case, s Strategy, ours cluster.Seen) Act {
+	switch {
+	case c.Data.Kind == cluster.DataEmpty && c.Started != ours.ID:
+		// A member whose log is gone must never start under its old ID: it
+		// panics "tocommit is out of range" for ever (P-E13, etcd #21178).
+		return lostDisk(c, s, ours)
+	case c.Started != ours.ID:
+		return s.Found(c, ours)
+	}
+	return s.Learner(c, ours)
+}
+
+func lostDisk(c Case, s Strategy, ours cluster.Seen) Act {
+	switch next, hopeless := prospect(c, s); {
+	case !c.Policy.Rejoin:
+		return Refused(reason.Of(reason.ErrDataLost, "%s has run before, and its data is gone", ours.Member))
+	case hopeless:
+		return next
+	case !ours.Learner && ours.Liveness == cluster.Alive:
+		return Refused(reason.Of(reason.ErrVoter, "%s answers: the data directory looked at is not its own", ours.Member))
+	}
+	return RemoveIt(c, ours.Member, "its data is lost")
+}
+
+// notItsData decides where our data directory holds a removed member, and not
+// the one that has run under our URLs. To start it would start the wrong one.
+func notItsData(c Case, ours cluster.Seen) Act {
+	other := reason.Of(reason.ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.Member)
+	if ours.Liveness == cluster.Alive {
+		return Refused(reason.Of(other, "which answers: the data directory looked at is not its own"))
+	}
+	return archive(c, ours.Member, other)
+}
+
+// voter decides for our entry that votes.
+func voter(c Case, s Strategy, ours cluster.Seen) Act {
+	switch {
+	case c.Data.Kind == cluster.DataEmpty && c.Started != ours.ID:
+		return lostDisk(c, s, ours)
+	case c.Policy.ReturnAt == Promoted && c.Started == ours.ID:
+		return Act{Do: DoDone, Member: ours.Member}
+	case ours.Liveness == cluster.Alive && ours.Status.Learner:
+		// The list says voter, the server says learner: it has not applied its
+		// promotion yet, or MemberUpdate took its flag (etcd #21694).
+		return WaitFor(ours.Member, reason.Of(reason.ErrRoleDisagrees, "%s has not applied its promotion yet, it says", ours.Member))
+	case ours.Liveness == cluster.Alive && c.Served:
+		return Act{Do: DoDone, Member: ours.Member}
+	case ours.Liveness == cluster.Alive:
+		return WaitFor(ours.Member, reason.Of(reason.ErrNotLive, "%s answers, but no linearizable list through it yet", ours.Member))
+	case c.Started != ours.ID:
+		return StartIt(ours.Member, "it votes, and does not answer")
+	}
+	return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+}

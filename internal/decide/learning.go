@@ -1,0 +1,59 @@
+package decide
+
+import (
+	"errors"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+// Learning is the safe way as a [Strategy]: the member is added without a vote,
+// and gets it through the gate.
+type Learning struct{}
+
+// Absent adds a learner, if every server that answers knows what that is. A 3.3
+// server would add a voter without a word.
+func (Learning) Absent(c Case) Act {
+	_, err := version.Guard(c.Snapshot.Versions())
+	switch {
+	case errors.Is(err, version.ErrNoVersion): // never a pass, but one may answer yet
+		return WaitFor(cluster.Member{}, err)
+	case err != nil:
+		return Refused(err)
+	}
+	return Act{Do: DoAddLearner}
+}
+
+// Found adopts a learner, started before or not. A voter that never ran is a
+// leftover of the old way: it counts against the quorum for nothing. It is not
+// removed where it could not be added again, or answers all the same.
+func (s Learning) Found(c Case, ours cluster.Seen) Act {
+	if ours.Learner {
+		return StartIt(ours.Member, "it is in the list as a learner")
+	}
+	switch next := s.Absent(c); {
+	case next.Do != DoAddLearner:
+		return next
+	case ours.Liveness == cluster.Alive:
+		return Refused(reason.Of(reason.ErrVoter, "%s answers, though it has published no name", ours.Member))
+	case c.Data.Kind == cluster.DataMember && !c.Policy.Rejoin:
+		return Refused(reason.Of(reason.ErrRemoved, "it would be once %s, a voter that never ran, is removed to be added as a learner", ours.Member))
+	}
+	return RemoveIt(c, ours.Member, "it is a voter that never ran, to be added as a learner")
+}
+
+// Learner promotes it if the gate is open, and waits else.
+func (Learning) Learner(c Case, ours cluster.Seen) Act {
+	if c.Proof == nil {
+		return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+	}
+	err := Gate(c, ours)
+	switch {
+	case err == nil:
+		return Act{Do: DoPromote, Member: ours.Member}
+	case errors.Is(err, reason.ErrCorrupt), errors.Is(err, reason.ErrWrongCluster):
+		return Refused(err)
+	}
+	return WaitFor(ours.Member, err)
+}

@@ -1,0 +1,27 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+)
+
+// Memory is what a joiner must remember from one Step to the next. It is plain
+// data: an operator may keep it in its own object, or lose it. Without it nothing
+// goes wrong; the clocks begin anew, and the Start hook is called once more.
+type Memory struct {
+	Started   cluster.ID               `json:"started,omitempty"` // the entry Start was called for
+	StartedAt time.Time                `json:"startedAt,omitzero"`
+	Moved     time.Time                `json:"moved,omitzero"` // when its server last moved
+	Phase     cluster.Phase            `json:"phase,omitempty"`
+	Index     uint64                   `json:"index,omitempty"`
+	DBSize    int64                    `json:"dbSize,omitempty"`
+	Received  uint64                   `json:"received,omitempty"`
+	Near      time.Time                `json:"near,omitzero"`       // since when its reads are quick
+	Missed    time.Time                `json:"missed,omitzero"`     // since when it is not in the list
+	Ours      cluster.ID               `json:"ours,omitempty"`      // our entry, as last seen
+	Removing  cluster.ID               `json:"removing,omitempty"`  // whom this joiner removes
+	RemovedAt time.Time                `json:"removedAt,omitzero"`  // when it last did
+	SlotLimit int                      `json:"slotLimit,omitempty"` // learners there were at etcd's last "too many"
+	Since     map[cluster.ID]time.Time `json:"since,omitempty"`     // when each member was first seen
+}
