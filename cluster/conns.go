@@ -160,7 +160,7 @@ func (e *EtcdClient) call(ctx context.Context, ep string, do func(context.Contex
 }
 
 // write sends one write, once, to the first of the target's endpoints that a
-// connection can be made to. A dead endpoint costs one DialTimeout, not the
+// connection can be made to. A dead endpoint costs one EndpointTimeout, not the
 // whole deadline (P-E5), and a write that was sent is never sent elsewhere.
 func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Context, *grpc.ClientConn) error) error {
 	eps := e.endpoints(via)
@@ -181,7 +181,7 @@ func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Cont
 
 // connected waits until there is a connection, or there is none to be had.
 func (e *EtcdClient) connected(ctx context.Context, ep string) error {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.DialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.EndpointTimeout)
 	defer cancel()
 	return e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error {
 		conn.Connect()

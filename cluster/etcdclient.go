@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -30,8 +31,16 @@ type ClientConfig struct {
 	// SkipPeer says that this host may not ask peer ports. Reads through a
 	// learner then go to MetricsURL or its client URL.
 	SkipPeer bool
-	// DialTimeout bounds one try to connect before a write. Zero: 2 s.
-	DialTimeout time.Duration
+	// Endpoints says which client URLs to dial for a member. Nil: those that it
+	// advertises.
+	Endpoints func(Member) []string
+	// Alive is asked about a member that cannot be dialled: Alive means that a
+	// linearizable read through it was answered just now, Dead that its process
+	// is known not to run. Nil: such a member is unknown.
+	Alive func(context.Context, Member) (Liveness, error)
+	// EndpointTimeout bounds one read of one endpoint, and one try to connect before
+	// a write. Zero: 2 s.
+	EndpointTimeout time.Duration
 }
 
 // EtcdClient is the [Client] over a *clientv3.Client. It dials each server by
@@ -56,8 +65,9 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 	if c == nil {
 		return nil
 	}
-	if cfg.DialTimeout == 0 {
-		cfg.DialTimeout = 2 * time.Second
+	cfg.EndpointTimeout = cmp.Or(cfg.EndpointTimeout, endpointTimeout)
+	if cfg.Endpoints == nil {
+		cfg.Endpoints = func(m Member) []string { return m.ClientURLs }
 	}
 	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg.PeerTLS), plain: newHTTP(cfg.ClientTLS)}
 	e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
@@ -68,6 +78,11 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 	}
 	context.AfterFunc(c.Ctx(), e.Close)
 	return e
+}
+
+// Reach tells how the members are reached.
+func (e *EtcdClient) Reach() Reach {
+	return Reach{EndpointTimeout: e.cfg.EndpointTimeout, Alive: e.cfg.Alive}
 }
 
 // Close ends all connections. The caller's client stays open.
@@ -85,7 +100,7 @@ func (e *EtcdClient) endpoints(targets ...Target) []string {
 	var eps []string
 	seen := map[string]bool{}
 	for _, t := range targets {
-		urls := t.Endpoints
+		urls := e.cfg.Endpoints(t.Member)
 		if t.Own() {
 			urls = e.c.Endpoints()
 		}

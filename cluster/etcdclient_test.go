@@ -193,7 +193,7 @@ func TestTheEndpointThatAnsweredIsAskedAgain(t *testing.T) {
 	for range 3 {
 		require.NotSame(t, good, list())
 	}
-	_, err = e.List(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 2}, Endpoints: []string{urls[0], urls[1], urls[2]}})
+	_, err = e.List(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 2, ClientURLs: []string{urls[0], urls[1], urls[2]}}})
 	require.NoError(t, err)
 }
 
@@ -222,7 +222,7 @@ func TestStatusOfAnotherMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := clientOf(t, cluster.ClientConfig{}, one.url)
-			st, err := e.Status(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 2}, Endpoints: tc.endpoints})
+			st, err := e.Status(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 2, ClientURLs: tc.endpoints}})
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, st.ID)
 		})
@@ -300,7 +300,7 @@ func TestAWriteIsSentOnce(t *testing.T) {
 			t.Run(call+"/"+why, func(t *testing.T) {
 				one := serve(t, &server{fail: func(got string) error { return map[string]error{call: refusal}[got] }})
 				two := serve(t, &server{})
-				via := cluster.Target{Member: cluster.Member{ID: 1}, Endpoints: []string{one.url, two.url}}
+				via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{one.url, two.url}}}
 				err := write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 2*time.Second), via)
 				require.Error(t, err)
 				require.ErrorIs(t, err, rpctypes.Error(refusal))
@@ -311,7 +311,7 @@ func TestAWriteIsSentOnce(t *testing.T) {
 		t.Run(call+"/no answer", func(t *testing.T) {
 			one := serve(t, &server{hang: func(string) bool { return true }})
 			two := serve(t, &server{})
-			via := cluster.Target{Member: cluster.Member{ID: 1}, Endpoints: []string{one.url, two.url}}
+			via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{one.url, two.url}}}
 			err := write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 200*time.Millisecond), via)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.Equal(t, []string{call}, one.got(call))
@@ -322,7 +322,7 @@ func TestAWriteIsSentOnce(t *testing.T) {
 			one.hang = func(got string) bool { go one.grpc.Stop(); return got == call }
 			serve(t, one)
 			two := serve(t, &server{})
-			via := cluster.Target{Member: cluster.Member{ID: 1}, Endpoints: []string{one.url, two.url}}
+			via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{one.url, two.url}}}
 			require.Error(t, write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 2*time.Second), via))
 			assert.Equal(t, []string{call}, one.got(call))
 			assert.Empty(t, two.got())
@@ -331,17 +331,17 @@ func TestAWriteIsSentOnce(t *testing.T) {
 }
 
 func TestAWriteSkipsDeadEndpoints(t *testing.T) {
-	config := cluster.ClientConfig{DialTimeout: 200 * time.Millisecond}
+	config := cluster.ClientConfig{EndpointTimeout: 200 * time.Millisecond}
 	for name, bad := range map[string][]string{"dead": {deadURL(t)}, "hung": {hungURL(t)}, "both": {deadURL(t), hungURL(t)}} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, &server{})
 			asked := time.Now()
-			via := cluster.Target{Member: cluster.Member{ID: 1}, Endpoints: append(bad, s.url)}
+			via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: append(bad, s.url)}}
 			require.NoError(t, clientOf(t, config, deadURL(t)).Promote(within(t, 10*time.Second), via, 9))
-			assert.Less(t, time.Since(asked), 8*time.Second, "one DialTimeout, not the whole deadline")
+			assert.Less(t, time.Since(asked), 8*time.Second, "one EndpointTimeout, not the whole deadline")
 			assert.Equal(t, []string{"promote"}, s.got("promote"))
 
-			via.Endpoints = bad
+			via.ClientURLs = bad
 			err := clientOf(t, config, deadURL(t)).Promote(within(t, 10*time.Second), via, 9)
 			require.Error(t, err)
 			for _, url := range bad {

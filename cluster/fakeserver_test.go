@@ -128,7 +128,7 @@ func etcd(t *testing.T, config clientv3.Config) *clientv3.Client {
 }
 
 func (s *server) target() cluster.Target {
-	return cluster.Target{Member: cluster.Member{ID: cluster.ID(s.id)}, Endpoints: []string{s.url}}
+	return cluster.Target{Member: cluster.Member{ID: cluster.ID(s.id), ClientURLs: []string{s.url}}}
 }
 
 func (s *server) got(calls ...string) (got []string) {

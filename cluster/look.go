@@ -18,10 +18,11 @@ import (
 // and the leader's Status, nothing else: every other member has a probe of its
 // own, whose last answer carries its age.
 type Looker struct {
-	client Client
-	reach  Reach
-	ours   []string // our peer URLs: MetricsURL belongs to that member
-	wake   func()   // called when a member begins to answer
+	client     Client
+	reach      Reach
+	ours       []string // our peer URLs: metricsURL belongs to that member
+	metricsURL string
+	wake       func() // called when a member begins to answer
 
 	ctx    context.Context // of the probes
 	cancel context.CancelFunc
@@ -60,9 +61,9 @@ type vital struct {
 	liveness Liveness
 }
 
-func NewLooker(ctx context.Context, client Client, reach Reach, ours []string, wake func()) *Looker {
+func NewLooker(ctx context.Context, client Client, ours []string, metricsURL string, wake func()) *Looker {
 	ctx, cancel := context.WithCancel(ctx)
-	return &Looker{client: client, reach: reach, ours: ours, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}}
+	return &Looker{client: client, reach: ReachOf(client), ours: ours, metricsURL: metricsURL, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}}
 }
 
 // Close ends all probes and waits for them.
@@ -164,13 +165,13 @@ func (l *Looker) follow(list List) {
 }
 
 func sameTarget(a, b Target) bool {
-	return slices.Equal(a.Endpoints, b.Endpoints) && a.MetricsURL == b.MetricsURL && slices.Equal(a.PeerURLs, b.PeerURLs)
+	return slices.Equal(a.ClientURLs, b.ClientURLs) && a.MetricsURL == b.MetricsURL && slices.Equal(a.PeerURLs, b.PeerURLs)
 }
 
 func (l *Looker) Target(m Member) Target {
-	t := Target{Member: m, Endpoints: l.reach.Endpoints(m)}
+	t := Target{Member: m}
 	if peerurl.SameSet(m.PeerURLs, l.ours) {
-		t.MetricsURL = l.reach.MetricsURL
+		t.MetricsURL = l.metricsURL
 	}
 	return t
 }
@@ -206,9 +207,6 @@ func (l *Looker) vital(ctx context.Context, t Target, cluster ID) (vital, error)
 // Ask waits for as long as the port is silent, unless the Alive hook could tell
 // more: then that gets its turn within the EndpointTimeout that a look waits for.
 func (l *Looker) ask(ctx context.Context, t Target) (Status, error) {
-	if len(t.Endpoints) == 0 {
-		return Status{}, reason.Of(reason.ErrUnreachable, "it has published no client URL")
-	}
 	if l.reach.Alive != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, l.reach.EndpointTimeout/2)
@@ -224,9 +222,7 @@ func (l *Looker) await(ctx context.Context, list List, fresh bool) {
 	defer cancel()
 	pending := map[ID]<-chan struct{}{}
 	for _, m := range list.Members {
-		if w := l.probes[m.ID]; len(w.target.Endpoints) > 0 || l.reach.Alive != nil {
-			pending[m.ID] = w.status.Ask()
-		}
+		pending[m.ID] = l.probes[m.ID].status.Ask()
 	}
 	if fresh {
 		for _, m := range list.Members {

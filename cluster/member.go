@@ -53,8 +53,7 @@ func (m Member) Redacted() *Member {
 // the endpoints of the caller's own client.
 type Target struct {
 	Member
-	Endpoints  []string // client URLs; what Config.Endpoints says, else the member's own
-	MetricsURL string   // of --listen-metrics-urls, where it is known
+	MetricsURL string // of --listen-metrics-urls, where it is known
 }
 
 // Own reports whether t stands for the endpoints of the caller's own client.

@@ -47,7 +47,7 @@ func (e *EtcdClient) Read(ctx context.Context, through Target) (ReadAnswer, erro
 	if through.MetricsURL != "" {
 		return ReadAnswer{Way: "metrics"}, e.readHealth(ctx, through.MetricsURL)
 	}
-	_, err := first(ctx, through.Endpoints, func(ctx context.Context, ep string) (struct{}, error) {
+	_, err := first(ctx, e.endpoints(through), func(ctx context.Context, ep string) (struct{}, error) {
 		return struct{}{}, e.readHealth(ctx, ep)
 	})
 	return ReadAnswer{Way: "client"}, err

@@ -89,7 +89,7 @@ func TestReadThroughThePeerPort(t *testing.T) {
 			p, url := listen(t, map[string]http.HandlerFunc{readPath: tc.answer, "/elsewhere": says(200, "c1", "false")})
 			_, client := listen(t, map[string]http.HandlerFunc{healthPath: says(200, "", healthy)})
 			e := clientOf(t, cluster.ClientConfig{}, deadURL(t))
-			got, err := e.Read(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 9, PeerURLs: []string{url}}, Endpoints: []string{client}})
+			got, err := e.Read(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 9, PeerURLs: []string{url}, ClientURLs: []string{client}}})
 			switch {
 			case tc.unready != "":
 				require.ErrorContains(t, err, tc.unready)
@@ -138,7 +138,7 @@ func TestReadByHealth(t *testing.T) {
 			var asked []*port
 			for answers, set := range map[*map[string]http.HandlerFunc]func(url string){
 				&tc.peer:    func(url string) { through.PeerURLs = []string{url} },
-				&tc.client:  func(url string) { through.Endpoints = []string{url} },
+				&tc.client:  func(url string) { through.ClientURLs = []string{url} },
 				&tc.metrics: func(url string) { through.MetricsURL = url },
 			} {
 				if *answers != nil {
@@ -228,7 +228,7 @@ func TestReadByTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, err := clientOf(t, tc.config, deadURL(t)).Read(within(t, 2*time.Second),
-				cluster.Target{Member: cluster.Member{ID: 9, PeerURLs: []string{s.URL}}, Endpoints: []string{s.URL}})
+				cluster.Target{Member: cluster.Member{ID: 9, PeerURLs: []string{s.URL}, ClientURLs: []string{s.URL}}})
 			if tc.way == "" {
 				require.Error(t, err)
 				assert.False(t, isUnready(err))
@@ -301,9 +301,9 @@ etcd_network_active_peers{Local="9",Remote="what"} 1
 			_, url := listen(t, map[string]http.HandlerFunc{"/metrics": says(200, "", tc.body)})
 			e := clientOf(t, cluster.ClientConfig{}, deadURL(t))
 			for way, at := range map[string]cluster.Target{
-				"metrics URL":  {Member: cluster.Member{ID: 9}, MetricsURL: url, Endpoints: []string{deadURL(t)}},
+				"metrics URL":  {Member: cluster.Member{ID: 9, ClientURLs: []string{deadURL(t)}}, MetricsURL: url},
 				"with a slash": {Member: cluster.Member{ID: 9}, MetricsURL: url + "/"},
-				"client URL":   {Member: cluster.Member{ID: 9}, Endpoints: []string{url}},
+				"client URL":   {Member: cluster.Member{ID: 9, ClientURLs: []string{url}}},
 			} {
 				m, err := e.Metrics(within(t, time.Second), at)
 				require.NoError(t, err, way)

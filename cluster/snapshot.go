@@ -11,11 +11,11 @@ import (
 // WriteTo is the leader, if it can be dialled; else another voter that can; else
 // whoever the caller's client reaches.
 func WriteTo(s Snapshot) (Target, string) {
-	if m, ok := s.ByID(s.Leader); ok && m.Liveness == Alive && len(m.Target.Endpoints) > 0 {
+	if m, ok := s.ByID(s.Leader); ok && m.Liveness == Alive && m.Status.ID != 0 {
 		return m.Target, "the leader " + m.ID.String()
 	}
 	for _, m := range s.LiveVoters() {
-		if len(m.Target.Endpoints) > 0 {
+		if m.Status.ID != 0 {
 			return m.Target, fmt.Sprintf("voter %s, for the leader %s cannot be dialled", m.ID, s.Leader)
 		}
 	}
@@ -125,8 +125,8 @@ func (s Snapshot) Versions() version.Seen {
 	var seen version.Seen
 	for _, m := range s.Members {
 		server := version.Server{Member: uint64(m.ID), Name: m.Name, Version: m.Status.Version}
-		if len(m.Target.Endpoints) > 0 {
-			server.Endpoint = m.Target.Endpoints[0]
+		if len(m.ClientURLs) > 0 {
+			server.Endpoint = m.ClientURLs[0]
 		}
 		switch {
 		case m.Answered():

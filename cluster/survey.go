@@ -90,7 +90,7 @@ func (l *Looker) OwnLists(ctx context.Context, s Snapshot, but ID) (map[ID]List,
 	lists := map[ID]List{}
 	var errs []error
 	for _, v := range s.LiveVoters() {
-		if v.ID == but || len(v.Target.Endpoints) == 0 {
+		if v.ID == but || v.Status.ID == 0 { // known by the host's word only: nobody to ask
 			continue
 		}
 		wg.Go(func() {

@@ -128,7 +128,7 @@ func (st *stage) joinAll(t *testing.T, urls []string, mishaps bool) []error {
 		if mishaps && st.within > 0 {
 			ctx, cancel = context.WithTimeout(t.Context(), st.within)
 		}
-		w := wire{Cluster: st.cluster, far: time.Duration(i) * 541 * time.Nanosecond, dead: new(atomic.Bool),
+		w := wire{next: st.cluster, far: time.Duration(i) * 541 * time.Nanosecond, dead: new(atomic.Bool),
 			other: func(cluster.ID) cluster.ID { return clustertest.ClusterID }, wrote: func(clustertest.Op, error) { st.check() }}
 		if mishaps && i == 0 {
 			st.begin(func() {

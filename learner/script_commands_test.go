@@ -108,12 +108,12 @@ var knobs = map[string]func(*process, string){
 	"read-within":      func(p *process, v string) { p.config.ReadWithin = p.s.duration(v) },
 	"settle":           func(p *process, v string) { p.config.Settle = p.s.duration(v) },
 	"stall":            func(p *process, v string) { p.config.StallTimeout = p.s.duration(v) },
-	"endpoint-timeout": func(p *process, v string) { p.config.EndpointTimeout = p.s.duration(v) },
+	"endpoint-timeout": func(p *process, v string) { p.reach.EndpointTimeout = p.s.duration(v) },
 	"write-timeout":    func(p *process, v string) { p.config.WriteTimeout = p.s.duration(v) },
 	"server-version":   func(p *process, v string) { p.config.ServerVersion = version.MustParse(v) },
 	"metrics":          func(p *process, v string) { p.config.MetricsURL = v },
-	"alive":            func(p *process, v string) { p.config.Alive = p.s.alive(v) },
-	"endpoints":        func(p *process, v string) { p.config.Endpoints = p.s.endpoints(v) },
+	"alive":            func(p *process, v string) { p.reach.Alive = p.s.alive(v) },
+	"endpoints":        func(p *process, v string) { p.reach.Endpoints = p.s.endpoints(v) },
 	"may-add":          func(p *process, v string) { p.config.MayAdd = refusing(v) },
 	"may-promote":      func(p *process, v string) { p.config.MayPromote = refusing(v) },
 	"may-remove":       func(p *process, v string) { p.config.MayRemove = refusing(v) },
@@ -235,7 +235,7 @@ func (s *script) operator(a []string) {
 		s.cluster.Removed(id)
 	case "updates":
 		leader, _ := s.cluster.Member(s.cluster.Leader())
-		require.NoError(s.t, s.cluster.Update(s.t.Context(), cluster.Target{Member: leader, Endpoints: leader.ClientURLs}, id, a[2:]))
+		require.NoError(s.t, s.cluster.Update(s.t.Context(), cluster.Target{Member: leader}, id, a[2:]))
 	default:
 		s.t.Fatalf("an operator does not %s", a[0])
 	}

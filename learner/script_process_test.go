@@ -23,6 +23,7 @@ type process struct {
 	s         *script
 	name, url string
 	config    member.Config
+	reach     cluster.ClientConfig
 	ctx       context.Context
 	cancel    context.CancelFunc
 	dead      atomic.Bool
@@ -55,7 +56,7 @@ func (s *script) begin(args []string) *process {
 }
 
 func (p *process) client() cluster.Client {
-	return wire{p.s.cluster, p.far, &p.dead, p.s.clusterAt, func(op clustertest.Op, err error) { _ = p.done(op, err) }}
+	return wire{p.s.cluster.With(p.reach), p.far, &p.dead, p.s.clusterAt, func(op clustertest.Op, err error) { _ = p.done(op, err) }}
 }
 
 // done counts what has had an effect.

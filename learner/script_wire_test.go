@@ -16,7 +16,7 @@ import (
 // happen at the same virtual moment and a run can be repeated to the letter. A
 // process that was killed reaches nobody any more, in its undo neither.
 type wire struct {
-	*clustertest.Cluster
+	next  cluster.Client
 	far   time.Duration // what each call of this process takes longer
 	dead  *atomic.Bool
 	other func(cluster.ID) cluster.ID // the cluster whose server answers at a member's URLs
@@ -53,6 +53,9 @@ func (w wire) travel(ctx context.Context, op clustertest.Op, at cluster.ID) {
 	}
 }
 
+// Reach is that of the client it stands before.
+func (w wire) Reach() cluster.Reach { return cluster.ReachOf(w.next) }
+
 // write is over for a call that changes something.
 func (w wire) write(ctx context.Context, op clustertest.Op, at cluster.ID, call func() error) error {
 	_, err := over(ctx, w, op, at, func() (struct{}, error) { return struct{}{}, call() })
@@ -61,7 +64,7 @@ func (w wire) write(ctx context.Context, op clustertest.Op, at cluster.ID, call 
 }
 
 func (w wire) List(ctx context.Context, from ...cluster.Target) (cluster.List, error) {
-	l, err := over(ctx, w, clustertest.OpList, 0, func() (cluster.List, error) { return w.Cluster.List(ctx, from...) })
+	l, err := over(ctx, w, clustertest.OpList, 0, func() (cluster.List, error) { return w.next.List(ctx, from...) })
 	if err == nil {
 		l.ClusterID = w.other(l.By)
 	}
@@ -69,11 +72,11 @@ func (w wire) List(ctx context.Context, from ...cluster.Target) (cluster.List, e
 }
 
 func (w wire) ListAt(ctx context.Context, at cluster.Target) (cluster.List, error) {
-	return over(ctx, w, clustertest.OpListAt, at.ID, func() (cluster.List, error) { return w.Cluster.ListAt(ctx, at) })
+	return over(ctx, w, clustertest.OpListAt, at.ID, func() (cluster.List, error) { return w.next.ListAt(ctx, at) })
 }
 
 func (w wire) Status(ctx context.Context, at cluster.Target) (cluster.Status, error) {
-	st, err := over(ctx, w, clustertest.OpStatus, at.ID, func() (cluster.Status, error) { return w.Cluster.Status(ctx, at) })
+	st, err := over(ctx, w, clustertest.OpStatus, at.ID, func() (cluster.Status, error) { return w.next.Status(ctx, at) })
 	if err == nil {
 		st.ClusterID = w.other(at.ID)
 	}
@@ -81,7 +84,7 @@ func (w wire) Status(ctx context.Context, at cluster.Target) (cluster.Status, er
 }
 
 func (w wire) Read(ctx context.Context, through cluster.Target) (cluster.ReadAnswer, error) {
-	r, err := over(ctx, w, clustertest.OpRead, through.ID, func() (cluster.ReadAnswer, error) { return w.Cluster.Read(ctx, through) })
+	r, err := over(ctx, w, clustertest.OpRead, through.ID, func() (cluster.ReadAnswer, error) { return w.next.Read(ctx, through) })
 	if err == nil {
 		r.ClusterID = w.other(through.ID)
 	}
@@ -89,42 +92,42 @@ func (w wire) Read(ctx context.Context, through cluster.Target) (cluster.ReadAns
 }
 
 func (w wire) PeerMembers(ctx context.Context, at cluster.Target) (cluster.List, error) {
-	return over(ctx, w, clustertest.OpPeerMembers, at.ID, func() (cluster.List, error) { return w.Cluster.PeerMembers(ctx, at) })
+	return over(ctx, w, clustertest.OpPeerMembers, at.ID, func() (cluster.List, error) { return w.next.PeerMembers(ctx, at) })
 }
 
 func (w wire) Metrics(ctx context.Context, at cluster.Target) (cluster.Metrics, error) {
-	return over(ctx, w, clustertest.OpMetrics, at.ID, func() (cluster.Metrics, error) { return w.Cluster.Metrics(ctx, at) })
+	return over(ctx, w, clustertest.OpMetrics, at.ID, func() (cluster.Metrics, error) { return w.next.Metrics(ctx, at) })
 }
 
 func (w wire) MayChange(ctx context.Context, via cluster.Target) error {
-	_, err := over(ctx, w, clustertest.OpMayChange, via.ID, func() (struct{}, error) { return struct{}{}, w.Cluster.MayChange(ctx, via) })
+	_, err := over(ctx, w, clustertest.OpMayChange, via.ID, func() (struct{}, error) { return struct{}{}, w.next.MayChange(ctx, via) })
 	return err
 }
 
 func (w wire) Add(ctx context.Context, via cluster.Target, peerURLs []string, learner bool) (m cluster.Member, err error) {
 	err = w.write(ctx, clustertest.OpAdd, via.ID, func() error {
-		m, err = w.Cluster.Add(ctx, via, peerURLs, learner)
+		m, err = w.next.Add(ctx, via, peerURLs, learner)
 		return err
 	})
 	return m, err
 }
 
 func (w wire) Promote(ctx context.Context, via cluster.Target, id cluster.ID) error {
-	return w.write(ctx, clustertest.OpPromote, via.ID, func() error { return w.Cluster.Promote(ctx, via, id) })
+	return w.write(ctx, clustertest.OpPromote, via.ID, func() error { return w.next.Promote(ctx, via, id) })
 }
 
 func (w wire) Remove(ctx context.Context, via cluster.Target, id cluster.ID) error {
-	return w.write(ctx, clustertest.OpRemove, via.ID, func() error { return w.Cluster.Remove(ctx, via, id) })
+	return w.write(ctx, clustertest.OpRemove, via.ID, func() error { return w.next.Remove(ctx, via, id) })
 }
 
 func (w wire) Update(ctx context.Context, via cluster.Target, id cluster.ID, peerURLs []string) error {
-	return w.write(ctx, clustertest.OpUpdate, via.ID, func() error { return w.Cluster.Update(ctx, via, id, peerURLs) })
+	return w.write(ctx, clustertest.OpUpdate, via.ID, func() error { return w.next.Update(ctx, via, id, peerURLs) })
 }
 
 func (w wire) MoveLeader(ctx context.Context, leader cluster.Target, to cluster.ID) error {
-	return w.write(ctx, clustertest.OpMoveLeader, leader.ID, func() error { return w.Cluster.MoveLeader(ctx, leader, to) })
+	return w.write(ctx, clustertest.OpMoveLeader, leader.ID, func() error { return w.next.MoveLeader(ctx, leader, to) })
 }
 
 func (w wire) Nudge(ctx context.Context, via cluster.Target) error {
-	return w.write(ctx, clustertest.OpNudge, via.ID, func() error { return w.Cluster.Nudge(ctx, via) })
+	return w.write(ctx, clustertest.OpNudge, via.ID, func() error { return w.next.Nudge(ctx, via) })
 }

@@ -288,7 +288,7 @@ func (r *run) startSpec(c decide.Case, m cluster.Member) (StartSpec, error) {
 
 // unaware asks every voter that answers whether its own list has our entry.
 func (r *run) unaware(ctx context.Context, c decide.Case, m cluster.Member) error {
-	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	bounded, cancel := context.WithTimeout(ctx, r.reach.EndpointTimeout)
 	defer cancel()
 	lists, err := r.looker.OwnLists(bounded, c.Snapshot, m.ID)
 	if err != nil {

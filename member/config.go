@@ -30,16 +30,9 @@ type Config struct {
 	// DataDir looks into the joiner's data directory. Nil: what it holds is
 	// unknown, and a wiped disk cannot be told from a good one.
 	DataDir DataDir
-	// Endpoints says which client URLs to dial for a member. Nil: those that it
-	// advertises. k0s members all advertise 127.0.0.1, for example.
-	Endpoints func(cluster.Member) []string
 	// MayAdd, MayPromote and MayRemove are asked right before that write; an
 	// error refuses it and ends the join.
 	MayAdd, MayPromote, MayRemove func(context.Context, cluster.Member) error
-	// Alive is asked about a member that cannot be dialled: Alive means that a
-	// linearizable read through it was answered just now, Dead that its process
-	// is known not to run. Nil: such a member is unknown.
-	Alive func(context.Context, cluster.Member) (cluster.Liveness, error)
 	// Observe receives every event, in order, on the joining goroutine: it must
 	// not block. Nil: nobody listens.
 	Observe func(Event)
@@ -81,8 +74,6 @@ type Config struct {
 	Settle time.Duration
 	// StallTimeout ends the wait for a server that shows no movement. Zero: 5 min.
 	StallTimeout time.Duration
-	// EndpointTimeout bounds one read of one endpoint. Zero: 2 s.
-	EndpointTimeout time.Duration
 	// WriteTimeout bounds one membership write; etcd itself allows 7 s. Zero: 10 s.
 	WriteTimeout time.Duration
 	// ReturnAt is the moment Join returns at. Zero: [Serving].
@@ -98,18 +89,10 @@ func (c Config) policy() decide.Policy {
 	}
 }
 
-// reach is how members are reached.
-func (c Config) reach() cluster.Reach {
-	return cluster.Reach{Endpoints: c.Endpoints, Alive: c.Alive, EndpointTimeout: c.EndpointTimeout, MetricsURL: c.MetricsURL}
-}
-
 // withDefaults fills in what zero means; c is not changed.
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Endpoints == nil {
-		c.Endpoints = func(m cluster.Member) []string { return m.ClientURLs }
 	}
 	for _, d := range []struct {
 		knob *time.Duration
@@ -117,7 +100,6 @@ func (c Config) withDefaults() Config {
 	}{
 		{&c.ReadWithin, 250 * time.Millisecond},
 		{&c.StallTimeout, 5 * time.Minute},
-		{&c.EndpointTimeout, 2 * time.Second},
 		{&c.WriteTimeout, 10 * time.Second},
 	} {
 		if *d.knob == 0 {
@@ -131,7 +113,7 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	for knob, d := range map[string]time.Duration{
 		"ReadWithin": c.ReadWithin, "Settle": c.Settle, "StallTimeout": c.StallTimeout,
-		"EndpointTimeout": c.EndpointTimeout, "WriteTimeout": c.WriteTimeout,
+		"WriteTimeout": c.WriteTimeout,
 	} {
 		if d < 0 {
 			return reason.Input("Config."+knob, d.String(), "must not be negative")

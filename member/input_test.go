@@ -52,7 +52,6 @@ func TestBadArguments(t *testing.T) {
 		"negative ReadWithin":           {"a", member.Config{ReadWithin: -1}, "Config.ReadWithin", "must not be negative"},
 		"negative Settle":               {"a", member.Config{Settle: -time.Second}, "Config.Settle", "must not be negative"},
 		"negative StallTimeout":         {"a", member.Config{StallTimeout: -time.Minute}, "Config.StallTimeout", "must not be negative"},
-		"negative EndpointTimeout":      {"a", member.Config{EndpointTimeout: -1}, "Config.EndpointTimeout", "must not be negative"},
 		"negative WriteTimeout":         {"a", member.Config{WriteTimeout: -1}, "Config.WriteTimeout", "must not be negative"},
 		"unknown OnFailure":             {"a", member.Config{OnFailure: "panic"}, "Config.OnFailure", "none of the policies"},
 		"unknown SameName":              {"a", member.Config{SameName: "replace"}, "Config.SameName", "none of the policies"},

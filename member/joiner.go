@@ -41,6 +41,7 @@ type Engine struct {
 	client   cluster.Client
 	name     string
 	config   Config
+	reach    cluster.Reach
 	strategy decide.Strategy
 }
 
@@ -61,7 +62,7 @@ func New(client cluster.Client, name string, config Config, strategy decide.Stra
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	return &Engine{client: client, name: name, config: config.withDefaults(), strategy: strategy}, nil
+	return &Engine{client: client, name: name, config: config.withDefaults(), reach: cluster.ReachOf(client), strategy: strategy}, nil
 }
 
 // Join implements [Joiner].

@@ -182,7 +182,7 @@ func (r *run) stopRemoved(ctx context.Context) error {
 // serves asks for a linearizable list through the new voter, and the other voters
 // for their own: it answers clients, and all agree that it votes.
 func (r *run) serves(ctx context.Context, ours cluster.Seen) bool {
-	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	bounded, cancel := context.WithTimeout(ctx, r.reach.EndpointTimeout)
 	defer cancel()
 	list, err := r.client.List(bounded, ours.Target)
 	if err == nil && list.ClusterID == r.looker.Last.ClusterID && ours.Status.Leader != 0 {

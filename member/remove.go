@@ -60,14 +60,14 @@ func runByID(ctx context.Context, client cluster.Client, id cluster.ID, config C
 	e.name = m.Name
 	r := e.bareRun(strings.Join(m.PeerURLs, ","))
 	r.urls, r.ours = m.PeerURLs, id // as they are listed, even where no joiner may have them
-	r.looker = cluster.NewLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
+	r.looker = cluster.NewLooker(ctx, e.client, r.urls, e.config.MetricsURL, r.rouse)
 	return r, nil
 }
 
 // lookUp finds a member by its ID, waiting for the cluster as a join would.
 func (e *Engine) lookUp(ctx context.Context, id cluster.ID) (m cluster.Member, found bool, err error) {
 	r := e.bareRun("member " + id.String())
-	r.looker = cluster.NewLooker(ctx, e.client, e.config.reach(), nil, r.rouse)
+	r.looker = cluster.NewLooker(ctx, e.client, nil, "", r.rouse)
 	defer r.close()
 	r.decide = func(c decide.Case) decide.Act {
 		seen, ok := c.Snapshot.ByID(id)

@@ -62,7 +62,7 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 		return nil, r.joinError(err)
 	}
 	r.urls = peerurl.Strings(urls) // the caller's spelling, without space around it
-	r.looker = cluster.NewLooker(ctx, e.client, e.config.reach(), r.urls, r.rouse)
+	r.looker = cluster.NewLooker(ctx, e.client, r.urls, e.config.MetricsURL, r.rouse)
 	return r, nil
 }
 

@@ -14,7 +14,7 @@ func (r *run) undo(ctx context.Context) string {
 	if r.config.OnFailure == decide.Keep || !r.changed || r.added == 0 && !r.adding {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.config.EndpointTimeout+2*r.config.WriteTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.reach.EndpointTimeout+2*r.config.WriteTimeout)
 	defer cancel()
 	r.looker.Revive(ctx)
 	did, undone, err := r.undoEntry(ctx)

@@ -26,6 +26,7 @@ type watch struct {
 	id      cluster.ID
 	client  cluster.Client
 	config  Config
+	reach   cluster.Reach
 	target  atomic.Pointer[cluster.Target] // client URLs appear when it publishes itself
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -42,7 +43,7 @@ type watch struct {
 func (r *run) newWatch(m cluster.Member) *watch {
 	ctx, cancel := context.WithCancel(r.looker.Context())
 	now := time.Now()
-	w := &watch{id: m.ID, client: r.client, config: r.config, cancel: cancel, tracker: decide.NewTracker(now), quiet: now}
+	w := &watch{id: m.ID, client: r.client, config: r.config, reach: r.reach, cancel: cancel, tracker: decide.NewTracker(now), quiet: now}
 	target := r.looker.Target(m)
 	w.target.Store(&target)
 	w.reader = probe.New(ctx, &w.wg, r.rouse, pace.NewProportional(2*time.Millisecond, time.Second), func(ctx context.Context) (cluster.ReadAnswer, error) {
@@ -53,7 +54,7 @@ func (r *run) newWatch(m cluster.Member) *watch {
 	w.reader.Ask()
 	if target.MetricsURL != "" {
 		w.metrics = probe.New(ctx, &w.wg, func() {}, nil, func(ctx context.Context) (cluster.Metrics, error) {
-			bounded, cancel := context.WithTimeout(ctx, w.config.EndpointTimeout)
+			bounded, cancel := context.WithTimeout(ctx, w.reach.EndpointTimeout)
 			defer cancel()
 			return w.client.Metrics(bounded, target)
 		})
@@ -72,15 +73,15 @@ func (w *watch) of(id cluster.ID) bool { return w != nil && w.id == id }
 
 // mayBeReady reports whether the pending read has answered, so that this pass
 // should look at everybody and ask for the proof.
-func (w *watch) mayBeReady() bool { return w != nil && w.reader.Heard().Live(w.config.EndpointTimeout) }
+func (w *watch) mayBeReady() bool { return w != nil && w.reader.Heard().Live(w.reach.EndpointTimeout) }
 
 // read asks through the member itself, else the host that can.
 func (w *watch) read(ctx context.Context, t cluster.Target) (cluster.ReadAnswer, error) {
 	answer, err := w.client.Read(ctx, t)
-	if err == nil || w.config.Alive == nil {
+	if err == nil || w.reach.Alive == nil {
 		return answer, err
 	}
-	word, hookErr := w.config.Alive(ctx, t.Member)
+	word, hookErr := w.reach.Alive(ctx, t.Member)
 	if hookErr != nil || word != cluster.Alive {
 		return cluster.ReadAnswer{}, errors.Join(err, hookErr)
 	}
@@ -89,13 +90,13 @@ func (w *watch) read(ctx context.Context, t cluster.Target) (cluster.ReadAnswer,
 
 // observe takes the evidence of one pass and asks for the next.
 func (w *watch) observe(s cluster.Snapshot, ours cluster.Seen) cluster.Progress {
-	e := decide.Evidence{Now: time.Now(), Patience: w.config.EndpointTimeout, Snapshot: s, Member: ours, Read: w.reader.Heard()}
+	e := decide.Evidence{Now: time.Now(), Patience: w.reach.EndpointTimeout, Snapshot: s, Member: ours, Read: w.reader.Heard()}
 	w.target.Store(&ours.Target)
 	if w.metrics != nil {
 		e.Metrics = w.metrics.Heard()
 		w.metrics.Ask()
 	}
-	if !e.Read.Live(w.config.EndpointTimeout) || ours.Voting() {
+	if !e.Read.Live(w.reach.EndpointTimeout) || ours.Voting() {
 		w.reader.Ask()
 	}
 	if s.Index != w.index {
@@ -109,7 +110,7 @@ func (w *watch) observe(s cluster.Snapshot, ours cluster.Seen) cluster.Progress 
 // word could stand in for the read.
 func (r *run) shutOut(c decide.Case) error {
 	ours, found := c.Snapshot.ByURLs(r.urls)
-	if !found || !r.watch.of(ours.ID) || !ours.Learner || !ours.Started() || r.config.Alive != nil {
+	if !found || !r.watch.of(ours.ID) || !ours.Learner || !ours.Started() || r.reach.Alive != nil {
 		return nil
 	}
 	if err := r.watch.reader.Heard().Err; classify.TLSRefused(err) {
@@ -149,7 +150,7 @@ func (r *run) nudge(ctx context.Context, c decide.Case) {
 	}
 	w.quiet = time.Now()
 	via, _ := cluster.WriteTo(c.Snapshot)
-	bounded, cancel := context.WithTimeout(ctx, r.config.EndpointTimeout)
+	bounded, cancel := context.WithTimeout(ctx, r.reach.EndpointTimeout)
 	defer cancel()
 	if err := r.client.Nudge(bounded, via); err != nil {
 		r.last = err

@@ -109,7 +109,7 @@ var (
 func (c *Cluster) endpoints(targets ...cluster.Target) []string {
 	var eps []string
 	for _, t := range targets {
-		urls := t.Endpoints
+		urls := t.ClientURLs
 		if t.Own() {
 			urls = c.ownEndpoints()
 		}

@@ -34,10 +34,10 @@ func bubble(t *testing.T, voters int, test func(t *testing.T, c *clustertest.Clu
 // would serve.
 func at(c *clustertest.Cluster, id cluster.ID) cluster.Target {
 	m, _ := c.Member(id)
-	t := cluster.Target{Member: m, Endpoints: m.ClientURLs}
+	t := cluster.Target{Member: m}
 	t.ID = id
-	if len(t.Endpoints) == 0 {
-		t.Endpoints = []string{strings.ReplaceAll(url(id), "2380", "2379")}
+	if len(t.ClientURLs) == 0 {
+		t.ClientURLs = []string{strings.ReplaceAll(url(id), "2380", "2379")}
 	}
 	if len(t.PeerURLs) == 0 {
 		t.PeerURLs = []string{url(id)}

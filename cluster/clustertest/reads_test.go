@@ -126,8 +126,8 @@ func TestClientURLsThatLeadToOneServer(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, cluster.ID(3), st.ID)
 
-		to := at(c, 2) // what Config.Endpoints would say
-		to.Endpoints = []string{"http://127.0.0.1:2379", "http://b:2379"}
+		to := at(c, 2) // what Config.ClientURLs would say
+		to.ClientURLs = []string{"http://127.0.0.1:2379", "http://b:2379"}
 		st, err = c.Status(within(t, time.Second), to)
 		require.NoError(t, err)
 		assert.Equal(t, cluster.ID(2), st.ID, "the right one is looked for")

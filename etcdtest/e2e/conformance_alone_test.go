@@ -78,7 +78,7 @@ func whatALoneVoterAnswers(s *stage) {
 	assert.Equal(s, st.Term, after.Term)
 
 	for _, url := range []string{"", m.metricsURL()} {
-		metrics, err := s.Metrics(s.soon(), cluster.Target{Member: e, Endpoints: e.ClientURLs, MetricsURL: url})
+		metrics, err := s.Metrics(s.soon(), cluster.Target{Member: e, MetricsURL: url})
 		require.NoError(s, err)
 		assert.GreaterOrEqual(s, metrics.Applied, after.Applied)
 		assert.False(s, metrics.Receiving)

@@ -63,7 +63,7 @@ func (w *realWorld) machine() machine {
 }
 
 func (w *realWorld) put(leader cluster.Target, n int) error {
-	url := leader.Endpoints[0]
+	url := leader.ClientURLs[0]
 	cli := w.writers[url]
 	for _, m := range w.machines {
 		if cli == nil && m.s.ClientURL == url {

@@ -96,10 +96,10 @@ func (s *stage) soon() context.Context    { return within(s.T, enough) }
 func (s *stage) briefly() context.Context { return within(s.T, scarce) }
 
 // at is where an entry's server is by its own word, behind where it is by ours.
-func at(e cluster.Member) cluster.Target { return cluster.Target{Member: e, Endpoints: e.ClientURLs} }
+func at(e cluster.Member) cluster.Target { return cluster.Target{Member: e} }
 func behind(m machine, e cluster.Member) cluster.Target {
-	e.PeerURLs = []string{m.peerURL()}
-	return cluster.Target{Member: e, Endpoints: []string{m.clientURL()}}
+	e.PeerURLs, e.ClientURLs = []string{m.peerURL()}, []string{m.clientURL()}
+	return cluster.Target{Member: e}
 }
 
 var own cluster.Target // the endpoints of the caller's client

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -74,7 +75,8 @@ func connected(m cluster.Metrics) (n int) {
 
 func anotherMemberAnswers(s *stage) {
 	a, b := s.entry(s.voters()[0]), s.entry(s.voters()[1])
-	wrong := cluster.Target{Member: a, Endpoints: b.ClientURLs}
+	wrong := cluster.Target{Member: a}
+	wrong.ClientURLs = b.ClientURLs
 	st, err := s.Status(s.soon(), wrong)
 	require.NoError(s, err)
 	assert.Equal(s, b.ID, st.ID, "it says who it is")
@@ -85,7 +87,8 @@ func anotherMemberAnswers(s *stage) {
 	require.NoError(s, err)
 	assert.Equal(s, b.ID, list.By)
 
-	both := cluster.Target{Member: a, Endpoints: append([]string{s.machine().clientURL()}, append(b.ClientURLs, a.ClientURLs...)...)}
+	both := cluster.Target{Member: a}
+	both.ClientURLs = slices.Concat([]string{s.machine().clientURL()}, b.ClientURLs, a.ClientURLs)
 	st, err = s.Status(s.soon(), both)
 	require.NoError(s, err)
 	assert.Equal(s, a.ID, st.ID, "whom it is about counts most")

@@ -144,7 +144,7 @@ func healable(t *testing.T, why error, list func() []string, join func(context.C
 		t.Run(name, func(t *testing.T) {
 			before, begin := list(), time.Now()
 			err := join(within(t, tc.deadline), startsNothing(t), func(c *member.Config) {
-				c.StallTimeout, c.EndpointTimeout = tc.stall, 500*time.Millisecond
+				c.StallTimeout = tc.stall
 			})
 			t.Logf("after %v", time.Since(begin))
 			e := unwritten(t, err, why)

@@ -78,8 +78,8 @@ func TestAFirstLookAtDeadAndHungEndpointsTakesOneTimeout(t *testing.T) {
 		"the live one last":  {hung1, deadURL(c), stopped, hung2, deadURL(c), deadURL(c), live},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cli := cluster.NewClient(dial(t, clientv3.Config{Endpoints: endpoints}), cluster.ClientConfig{})
-			j, err := learner.NewJoiner(cli, "looker", member.Config{EndpointTimeout: timeout})
+			cli := cluster.NewClient(dial(t, clientv3.Config{Endpoints: endpoints}), cluster.ClientConfig{EndpointTimeout: timeout})
+			j, err := learner.NewJoiner(cli, "looker", member.Config{})
 			require.NoError(t, err)
 			begin := time.Now()
 			plan, err := j.Plan(within(t, time.Minute), "http://127.0.0.1:1")

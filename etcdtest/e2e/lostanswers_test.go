@@ -31,20 +31,19 @@ func TestALostAnswerIsFoundOutByLooking(t *testing.T) {
 			through := "http://" + link.Addr()
 			cli := dial(t, clientv3.Config{Endpoints: []string{through}})
 			s := c.NewServer("second")
-			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, cluster.NewClient(cli, cluster.ClientConfig{}), s,
+			r, err := joinBy(t, within(t, time.Minute), theLearnersWay, cluster.NewClient(cli, cluster.ClientConfig{
+				EndpointTimeout: 500 * time.Millisecond,
+				Endpoints: func(m cluster.Member) []string {
+					if m.ID == cluster.ID(memberOf(t, c, voter).ID) {
+						return []string{through}
+					}
+					return m.ClientURLs
+				}}), s,
 				onEvent(when, func(member.Event) {
 					link.SwallowResponses()
 					time.AfterFunc(3*time.Second, link.Heal)
 				}),
-				func(cfg *member.Config) {
-					cfg.WriteTimeout, cfg.EndpointTimeout = time.Second, 500*time.Millisecond
-					cfg.Endpoints = func(m cluster.Member) []string {
-						if m.ID == cluster.ID(memberOf(t, c, voter).ID) {
-							return []string{through}
-						}
-						return m.ClientURLs
-					}
-				})
+				func(cfg *member.Config) { cfg.WriteTimeout = time.Second })
 			require.NoError(t, err)
 			assert.Equal(t, 2, r.Voters)
 			voters, learners := roles(t, c)
@@ -63,12 +62,13 @@ func TestALostAnswerOfARemoveIsFoundOutByLooking(t *testing.T) {
 	through := "http://" + link.Addr()
 	cli := dial(t, clientv3.Config{Endpoints: []string{through}})
 	id := cluster.ID(c.AddLearner(s))
-	cfg := member.Config{WriteTimeout: time.Second, EndpointTimeout: 500 * time.Millisecond, Observe: logEvents(t),
-		Endpoints: func(cluster.Member) []string { return []string{through} }}
+	cfg := member.Config{WriteTimeout: time.Second, Observe: logEvents(t)}
+	client := cluster.NewClient(cli, cluster.ClientConfig{EndpointTimeout: 500 * time.Millisecond,
+		Endpoints: func(cluster.Member) []string { return []string{through} }})
 	onEvent(member.Removing, func(member.Event) {
 		link.SwallowResponses()
 		time.AfterFunc(3*time.Second, link.Heal)
 	})(&cfg)
-	require.NoError(t, member.Remove(within(t, time.Minute), cluster.NewClient(cli, cluster.ClientConfig{}), id, cfg))
+	require.NoError(t, member.Remove(within(t, time.Minute), client, id, cfg))
 	assert.Nil(t, memberOf(t, c, s))
 }

@@ -72,7 +72,7 @@ func ask(ctx context.Context, client *cluster.EtcdClient, m cluster.Member) seat
 	if len(m.ClientURLs) == 0 {
 		return seat{Member: m}
 	}
-	st, err := client.Status(ctx, cluster.Target{Member: m, Endpoints: m.ClientURLs})
+	st, err := client.Status(ctx, cluster.Target{Member: m})
 	if err != nil || st.ID != m.ID {
 		return seat{Member: m}
 	}

@@ -38,7 +38,7 @@ func seen(id cluster.ID, changes ...change) cluster.Seen {
 	for _, change := range changes {
 		change(&m)
 	}
-	m.Target = cluster.Target{Member: m.Member, Endpoints: m.ClientURLs}
+	m.Target = cluster.Target{Member: m.Member}
 	return m
 }
 
