@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -35,7 +34,8 @@ func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, e
 			return r.client.Update(ctx, via, act.Member.ID, r.urls)
 		})
 	case decide.DoArchive:
-		return r.archive(ctx, act)
+		_, err := r.retire(ctx, c.Data.MemberID, r.entry.started, act.Text)
+		return again, err
 	case decide.DoStart:
 		return r.start(ctx, c, act.Member)
 	case decide.DoPromote:
@@ -57,43 +57,6 @@ func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, e
 		return r.wait(act.Member, act.Why, r.watches)
 	}
 	return r.wait(act.Member, act.Why, r.waits)
-}
-
-// wait reports what is waited for when that changes, and every 30 s.
-func (r *run) wait(m cluster.Member, why error, pause backoff.BackOff) (verdict, error) {
-	changed := r.waiting == nil || kindOf(r.waiting) != kindOf(why)
-	if r.waiting = why; changed {
-		r.since = time.Now()
-	}
-	if changed || time.Since(r.nagged) >= 30*time.Second {
-		r.nagged = time.Now()
-		r.emit(r.waitEvent(m, why))
-	}
-	return verdict{pause: pause}, nil
-}
-
-func (r *run) waitEvent(m cluster.Member, why error) Event {
-	e := Event{Kind: Waiting, Text: why.Error()}
-	if errors.Is(why, reason.ErrSlotTaken) {
-		e.Kind = Slotted
-	}
-	if m.ID != 0 {
-		e.Member = &m
-	}
-	return e
-}
-
-// kindOf is what tells two waits apart: their numbers change all the time.
-func kindOf(err error) string {
-	var stall *cluster.StallError
-	var slot *cluster.SlotError
-	switch {
-	case errors.As(err, &stall):
-		return string(stall.Progress.Phase)
-	case errors.As(err, &slot):
-		return slot.Holders[0].ID.String()
-	}
-	return strings.SplitN(err.Error(), ":", 2)[0]
 }
 
 // permitted asks a hook right before its write.
@@ -131,7 +94,7 @@ func (r *run) write(ctx context.Context, c decide.Case, send func(context.Contex
 		r.changed = before
 		return verdict{}, reason.Because(classify.Reason(err), err)
 	case classify.SlotFull: // refused by all
-		r.adding, r.changed = false, before
+		r.entry.author, r.changed = others, before
 		if r.slotLimit = len(c.Snapshot.Learners()); r.slotLimit > 0 {
 			return again, nil
 		}
@@ -142,7 +105,7 @@ func (r *run) write(ctx context.Context, c decide.Case, send func(context.Contex
 // explained adds to a server's refusal of an add what the forecast knows.
 func (r *run) explained(c decide.Case, err error) error {
 	f := cluster.Foresee(c.Snapshot, cluster.ToAddLearner, cluster.Member{})
-	if r.adding && f.Refused != "" {
+	if r.entry.author == perhaps && f.Refused != "" {
 		return fmt.Errorf("%w (%s)", err, f.Refused)
 	}
 	return err
@@ -156,7 +119,7 @@ func (r *run) add(ctx context.Context, c decide.Case, learner bool) (verdict, er
 	if err := permitted(ctx, r.config.MayAdd, m); err != nil {
 		return verdict{}, err
 	}
-	if wait := time.Until(r.removedAt.Add(1100 * time.Millisecond)); wait > 0 {
+	if wait := time.Until(r.removal.at.Add(1100 * time.Millisecond)); wait > 0 {
 		// An ID is a hash of URLs and the second: within one, etcd would give
 		// out the removed ID again and refuse it (E§0.12).
 		return verdict{pause: backoff.NewConstantBackOff(wait)}, nil
@@ -167,7 +130,7 @@ func (r *run) add(ctx context.Context, c decide.Case, learner bool) (verdict, er
 	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Adding, Member: &m})
-	r.adding = true
+	r.entry = entry{author: perhaps}
 	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 		_, err := r.client.Add(ctx, via, r.urls, learner)
 		return err
@@ -205,34 +168,10 @@ func (r *run) remove(ctx context.Context, c decide.Case, act decide.Act) (verdic
 	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
-	r.removedAt, r.removing = time.Now(), act.Member.ID
+	r.removal = removal{id: act.Member.ID, at: time.Now()}
 	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 		return r.client.Remove(ctx, via, act.Member.ID)
 	})
-}
-
-// archive moves our data aside, after stopping what may still use it.
-func (r *run) archive(ctx context.Context, act decide.Act) (verdict, error) {
-	if err := r.stop(ctx); err != nil {
-		return verdict{}, err
-	}
-	if err := r.config.DataDir.Archive(ctx); err != nil {
-		return verdict{}, fmt.Errorf("archive: %w", err)
-	}
-	r.emit(Event{Kind: Archived, Text: act.Text})
-	return again, nil
-}
-
-// stop has our server stopped, where there is a hook for that.
-func (r *run) stop(ctx context.Context) error {
-	if r.config.Stop == nil {
-		return nil
-	}
-	if err := r.config.Stop(ctx); err != nil {
-		return fmt.Errorf("stop: %w", err)
-	}
-	r.emit(Event{Kind: Stopped})
-	return nil
 }
 
 // start has the server started, once every voter that answers shows the entry:
@@ -261,7 +200,7 @@ func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdi
 			return verdict{}, fmt.Errorf("the start hook failed: %w", err)
 		}
 	}
-	r.started, r.result.Started = m.ID, time.Now()
+	r.entry.id, r.entry.started, r.result.Started = m.ID, true, time.Now()
 	r.reached(StepCatchUp)
 	r.emit(Event{Kind: Started, Member: &m})
 	r.watch.stop()
@@ -318,7 +257,7 @@ func (r *run) promote(ctx context.Context, c decide.Case, m cluster.Member) (ver
 	}
 	r.noMargin(m, cluster.Foresee(c.Snapshot, cluster.ToPromote, m))
 	r.reached(StepPromote)
-	r.asked = true
+	r.entry.asked = true
 	r.emit(Event{Kind: Promoting, Member: &m})
 	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
 		return r.client.Promote(ctx, via, m.ID)

@@ -90,7 +90,7 @@ func Finish(ctx context.Context, client cluster.Client, id cluster.ID, config Co
 		return Result{}, &JoinError{Name: id.String(), Step: StepCheck, MemberID: id, Err: reason.Of(reason.ErrGone, "no member has the ID %s", id)}
 	}
 	defer r.close()
-	r.strategy, r.started = strategy, id
+	r.strategy, r.entry.started = strategy, true
 	r.watch = r.newWatch(cluster.Member{ID: id, PeerURLs: r.urls})
 	if err := r.loop(ctx); err != nil {
 		return Result{}, r.fail(ctx, err)

@@ -1,13 +1,11 @@
 package member
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/classify"
@@ -57,49 +55,81 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 // errHook marks a hook of the caller that failed while facts were gathered.
 var errHook = errors.New("a hook of the caller failed")
 
-// see gathers the facts of one pass. The data directory is read after the list:
-// an entry that is listed as started has written its log before.
+// see is one look with all that follows from it: it gathers, which asks and changes
+// nothing, then notes what that means for this call, which asks nothing, and then
+// asks our own member, if there is one.
 func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
+	c, err := r.gather(ctx, fresh)
+	if err != nil {
+		return decide.Case{}, err
+	}
+	if id, gone := r.departed(c.Snapshot); gone && id == r.entry.id {
+		started := r.entry.started
+		r.forget()
+		if err := r.departing(ctx, id, started); err != nil {
+			return decide.Case{}, err
+		}
+	}
+	ours, found := c.Snapshot.ByURLs(r.urls)
+	switch {
+	case found:
+		r.note(ours)
+		c.Started = r.entry.startedAs()
+		r.hear(ctx, &c, ours)
+	case !c.Snapshot.NoQuorum:
+		c.Missing, c.Started = r.missing(), r.entry.id
+	}
+	return c, nil
+}
+
+// departing stops our removed member's server before another is started in its
+// place. An undo has words of its own for that.
+func (r *run) departing(ctx context.Context, id cluster.ID, started bool) error {
+	if r.undoing {
+		return nil
+	}
+	_, err := r.retire(ctx, id, started, "its entry was removed")
+	return err
+}
+
+// gather asks for the facts of one pass. The data directory is read after the list:
+// an entry that is listed as started has written its log before.
+func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 	s, err := r.looker.Look(ctx, fresh)
 	if err != nil {
 		return decide.Case{}, err
 	}
-	r.departed(s)
-	c := decide.Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.started, SlotLimit: r.slotLimit}
+	c := decide.Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slotLimit}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
 			return decide.Case{}, reason.Because(errHook, fmt.Errorf("inspect the data directory: %w", err))
 		}
 	}
-	ours, found := s.ByURLs(r.urls)
-	if fresh = c.Snapshot.Fresh; fresh && !s.NoQuorum && !ours.Started() {
+	ours, _ := s.ByURLs(r.urls)
+	if s.Fresh && !s.NoQuorum && !ours.Started() {
 		c.Survey = r.looker.Survey(ctx, &c.Snapshot)
 	}
-	if r.started != 0 && r.config.Exited != nil {
+	if r.entry.started && !r.undoing && r.config.Exited != nil {
 		c.Exit = r.config.Exited(ctx)
 	}
-	if !found {
-		if !s.NoQuorum {
-			c.Missing = r.missing()
-			c.Started = cmp.Or(r.started, r.ours)
-		}
-		return c, r.stopRemoved(ctx)
-	}
-	r.found(ours)
-	if r.stepping && r.started == 0 && ours.Learner {
+	return c, nil
+}
+
+// hear asks our own member: how far it is, whether it reads, whether it serves.
+func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
+	if r.stepping && !r.entry.started && ours.Learner {
 		c.Started = r.resume(ctx, ours)
 	}
 	if r.watch.of(ours.ID) {
-		c.Progress = r.watch.observe(s, ours)
+		c.Progress = r.watch.observe(c.Snapshot, ours)
 		r.report(c.Progress, ours)
 	}
 	switch {
-	case ours.Learner && fresh && r.watch.of(ours.ID):
+	case ours.Learner && c.Snapshot.Fresh && r.watch.of(ours.ID):
 		c.Proof = r.watch.prove(ctx)
-	case !ours.Learner && ours.Liveness == cluster.Alive && !s.NoQuorum:
+	case !ours.Learner && ours.Liveness == cluster.Alive && !c.Snapshot.NoQuorum:
 		c.Served = r.serves(ctx, ours)
 	}
-	return c, nil
 }
 
 // resume is for a Step without memory: a learner that answers a read runs, and
@@ -110,73 +140,9 @@ func (r *run) resume(ctx context.Context, ours cluster.Seen) cluster.ID {
 		w.stop()
 		return 0
 	}
-	r.watch, r.started = w, ours.ID
+	r.watch, r.entry.started = w, true
 	r.reached(StepCatchUp)
 	return ours.ID
-}
-
-// found notes our entry, and whether it appeared by this call's add.
-func (r *run) found(ours cluster.Seen) {
-	if !r.greeted {
-		r.emit(Event{Kind: Found, Member: &ours.Member})
-	}
-	r.greeted, r.missed = true, time.Time{}
-	if r.adding {
-		r.adding, r.added, r.result.Added = false, ours.ID, time.Now()
-		r.emit(Event{Kind: Added, Member: &ours.Member})
-	}
-	if r.asked && !ours.Learner && r.result.Promoted.IsZero() {
-		r.result.Promoted = time.Now()
-		r.emit(Event{Kind: GotVote, Member: &ours.Member})
-	}
-	if !ours.Learner {
-		r.reached(StepServe)
-	}
-	r.ours = ours.ID
-}
-
-// missing is a list without our entry. It returns for how long that has been so.
-func (r *run) missing() time.Duration {
-	if r.missed.IsZero() {
-		r.missed = time.Now()
-	}
-	if !r.greeted {
-		r.emit(Event{Kind: Found, Text: "no member has our peer URL"})
-	}
-	r.greeted = true
-	return time.Since(r.missed)
-}
-
-// departed notes that the member which this call removes is gone from the list.
-func (r *run) departed(s cluster.Snapshot) {
-	id := r.removing
-	if _, listed := s.ByID(id); id == 0 || listed || s.NoQuorum {
-		return
-	}
-	r.emit(Event{Kind: Removed, Text: "member " + id.String() + " is gone"})
-	if r.removing = 0; id == r.ours {
-		r.forget()
-	}
-}
-
-// forget drops what was known of an entry that this call removed. Its server, if
-// there is one, is to be stopped before another is started in its place.
-func (r *run) forget() {
-	r.stopping = r.config.Stop != nil && !r.undoing
-	r.watch.stop()
-	r.watch, r.started, r.ours = nil, 0, 0
-}
-
-// stopRemoved stops the server of an entry that is gone from the list.
-func (r *run) stopRemoved(ctx context.Context) error {
-	if !r.stopping {
-		return nil
-	}
-	if err := r.stop(ctx); err != nil {
-		return reason.Because(errHook, err)
-	}
-	r.stopping = false
-	return nil
 }
 
 // serves asks for a linearizable list through the new voter, and the other voters

@@ -50,7 +50,7 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 		if _, final := r.blind(ctx, err); final != nil {
 			return Plan{}, r.joinError(final)
 		}
-		return Plan{}, r.joinError(r.waiting) // where a join would wait
+		return Plan{}, r.joinError(r.waiting.why) // where a join would wait
 	}
 	act := r.decide(c)
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,

@@ -59,7 +59,7 @@ func runByID(ctx context.Context, client cluster.Client, id cluster.ID, config C
 	}
 	e.name = m.Name
 	r := e.bareRun(strings.Join(m.PeerURLs, ","))
-	r.urls, r.ours = m.PeerURLs, id // as they are listed, even where no joiner may have them
+	r.urls, r.entry.id = m.PeerURLs, id // as they are listed, even where no joiner may have them
 	r.looker = cluster.NewLooker(ctx, e.client, r.urls, e.config.MetricsURL, r.rouse)
 	return r, nil
 }

@@ -2,8 +2,6 @@ package member
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -29,25 +27,16 @@ type run struct {
 	watches *pace.Proportional          // the same, while a probe of the server wakes us
 
 	step      Step
-	changed   bool
-	ours      cluster.ID // our entry, as last seen
-	added     cluster.ID // our entry, if this call added it
-	adding    bool       // an add of this call has no entry yet
-	asked     bool       // a vote was asked for
-	greeted   bool       // the first look was reported
-	stopping  bool       // the server of a removed entry is to be stopped
-	undoing   bool       // a failed join is undone; that has a stop of its own
-	stepping  bool       // this is a Step, not a Join
-	removing  cluster.ID // whom this call removes; 0: nobody, or that was seen done
-	removedAt time.Time  // when the last one was sent
-	started   cluster.ID // the entry Start was called for
-	missed    time.Time  // since when that is not in the list; zero: it is
-	slotLimit int        // see Case
-	last      error      // the last real error of a server or a hook
-	waiting   error      // what is waited for; nil: nothing
-	since     time.Time  // since when it is waited for
-	nagged    time.Time  // when that was reported last
-	watch     *watch     // of the entry Start was called for
+	changed   bool // a membership write was sent and may have been applied
+	entry     entry
+	removal   removal
+	greeted   bool    // the first look was reported
+	stepping  bool    // this is a Step, not a Join
+	undoing   bool    // a failed join is undone
+	slotLimit int     // see decide.Case
+	last      error   // the last real error of a server or a hook
+	waiting   waiting // what is waited for
+	watch     *watch  // of the entry Start was called for
 	result    Result
 }
 
@@ -110,7 +99,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.faults.Reset()
 		}
 		if v.pause == nil {
-			r.waiting = nil
+			r.waiting.why = nil
 			r.waits.Reset()
 			r.watches.Reset()
 		}
@@ -138,50 +127,6 @@ func (r *run) sleep(ctx context.Context, pause backoff.BackOff) error {
 	return ctx.Err()
 }
 
-// contextEnded keeps what was waited for, and the last real error, beside the
-// context's own.
-func (r *run) contextEnded(err error) error {
-	switch waiting := r.waiting.(type) { //nolint:errorlint // it is kept as it was made
-	case nil:
-		return err
-	case *cluster.StallError:
-		return fmt.Errorf("%w, while waiting: %w", err, moving{waiting})
-	}
-	return fmt.Errorf("%w, while waiting: %w", err, r.waiting)
-}
-
-// moving is the state of a server for which the caller's time was over before the
-// stall clock's: it was not stalled.
-type moving struct{ *cluster.StallError }
-
-func (m moving) Is(target error) bool { return target != reason.ErrStalled && m.StallError.Is(target) }
-
-func (m moving) As(target any) bool {
-	stall, ok := target.(**cluster.StallError)
-	if ok {
-		*stall = m.StallError
-	}
-	return ok
-}
-
-// outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
-// slot ends with the caller's context only: the holder moves, not we.
-func (r *run) outwaited() error {
-	var stall *cluster.StallError
-	switch {
-	case r.waiting == nil || errors.Is(r.waiting, reason.ErrSlotTaken):
-		return nil
-	case errors.As(r.waiting, &stall):
-		if stall.Progress.Stalled(r.config.StallTimeout) {
-			return stall
-		}
-		return nil
-	case time.Since(r.since) >= r.config.StallTimeout:
-		return r.waiting
-	}
-	return nil
-}
-
 // fail ends the join: undo by policy, and one error that says it all.
 func (r *run) fail(ctx context.Context, err error) error {
 	e := r.joinError(err) // before the undo makes us forget the entry
@@ -195,7 +140,7 @@ func (r *run) failed(e *JoinError) error {
 }
 
 func (r *run) joinError(err error) *JoinError {
-	return &JoinError{PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.ours, Changed: r.changed,
+	return &JoinError{PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.entry.id, Changed: r.changed,
 		Err: err, Last: r.last, Hint: reason.Hint(err)}
 }
 

@@ -59,12 +59,12 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory)
 
 // recall takes up where another Step left off.
 func (r *run) recall(m decide.Memory) {
-	r.slotLimit, r.missed, r.looker.Since = m.SlotLimit, m.Missed, m.Since
-	r.ours, r.removing, r.removedAt = cmp.Or(m.Ours, m.Started), m.Removing, m.RemovedAt
+	r.slotLimit, r.looker.Since = m.SlotLimit, m.Since
+	r.entry = entry{id: cmp.Or(m.Ours, m.Started), started: m.Started != 0, missed: m.Missed}
+	r.removal = removal{m.Removing, m.RemovedAt}
 	if m.Started == 0 {
 		return
 	}
-	r.started = m.Started
 	r.reached(StepCatchUp)
 	r.waits.Began, r.watches.Began = m.StartedAt, m.StartedAt
 	r.watch = r.newWatch(cluster.Member{ID: m.Started, PeerURLs: r.urls})
@@ -73,7 +73,7 @@ func (r *run) recall(m decide.Memory) {
 }
 
 func (r *run) memory() decide.Memory {
-	m := decide.Memory{Started: r.started, Ours: r.ours, Removing: r.removing, RemovedAt: r.removedAt, Missed: r.missed, SlotLimit: r.slotLimit, Since: r.looker.FirstSeen()}
+	m := decide.Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Missed: r.entry.missed, SlotLimit: r.slotLimit, Since: r.looker.FirstSeen()}
 	if r.watch != nil {
 		r.watch.tracker.Memorise(&m)
 		m.Near = r.watch.near

@@ -1,0 +1,44 @@
+package member
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
+)
+
+// retire stops the server of a member that is gone, and moves its data aside: a
+// removed ID never comes back, and its data would refuse the next join. It is
+// called for the ID that was removed and moves the data of no other; where a server
+// that was started cannot be stopped, none. It returns what it did, in words.
+func (r *run) retire(ctx context.Context, id cluster.ID, started bool, why string) (did string, err error) {
+	if r.config.Stop != nil {
+		if err := r.config.Stop(ctx); err != nil {
+			return did, reason.Because(errHook, fmt.Errorf("member %s is gone, but its server could not be stopped: %w", id, err))
+		}
+		r.emit(Event{Kind: Stopped})
+		did = " and its server stopped"
+	}
+	if r.config.DataDir == nil || started && r.config.Stop == nil {
+		return did, nil
+	}
+	moved, err := r.archive(ctx, id)
+	if err != nil {
+		return did, reason.Because(errHook, fmt.Errorf("member %s is gone, but its data could not be moved aside: %w", id, err))
+	}
+	if moved {
+		r.emit(Event{Kind: Archived, Text: why})
+		did += ", its data moved aside"
+	}
+	return did, nil
+}
+
+// archive moves our data aside if it is that member's.
+func (r *run) archive(ctx context.Context, id cluster.ID) (moved bool, err error) {
+	data, err := r.config.DataDir.Inspect(ctx)
+	if err != nil || data.Kind != cluster.DataMember || data.MemberID != id {
+		return false, err
+	}
+	return true, r.config.DataDir.Archive(ctx)
+}

@@ -1,0 +1,102 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
+)
+
+// waiting is what is waited for.
+type waiting struct {
+	why   error     // nil: nothing
+	since time.Time // since when
+	told  time.Time // when that was reported last
+}
+
+// wait reports what is waited for when that changes, and every 30 s.
+func (r *run) wait(m cluster.Member, why error, pause backoff.BackOff) (verdict, error) {
+	now := time.Now()
+	changed := r.waiting.why == nil || kindOf(r.waiting.why) != kindOf(why)
+	if r.waiting.why = why; changed {
+		r.waiting.since = now
+	}
+	if changed || now.Sub(r.waiting.told) >= 30*time.Second {
+		r.waiting.told = now
+		r.emit(r.waitEvent(m, why))
+	}
+	return verdict{pause: pause}, nil
+}
+
+func (r *run) waitEvent(m cluster.Member, why error) Event {
+	e := Event{Kind: Waiting, Text: why.Error()}
+	if errors.Is(why, reason.ErrSlotTaken) {
+		e.Kind = Slotted
+	}
+	if m.ID != 0 {
+		e.Member = &m
+	}
+	return e
+}
+
+// kindOf is what tells two waits apart: their numbers change all the time.
+func kindOf(err error) string {
+	var stall *cluster.StallError
+	var slot *cluster.SlotError
+	switch {
+	case errors.As(err, &stall):
+		return string(stall.Progress.Phase)
+	case errors.As(err, &slot):
+		return slot.Holders[0].ID.String()
+	}
+	return strings.SplitN(err.Error(), ":", 2)[0]
+}
+
+// contextEnded keeps what was waited for, and the last real error, beside the
+// context's own.
+func (r *run) contextEnded(err error) error {
+	switch waiting := r.waiting.why.(type) { //nolint:errorlint // it is kept as it was made
+	case nil:
+		return err
+	case *cluster.StallError:
+		return fmt.Errorf("%w, while waiting: %w", err, moving{waiting})
+	}
+	return fmt.Errorf("%w, while waiting: %w", err, r.waiting.why)
+}
+
+// moving is the state of a server for which the caller's time was over before the
+// stall clock's: it was not stalled.
+type moving struct{ *cluster.StallError }
+
+func (m moving) Is(target error) bool { return target != reason.ErrStalled && m.StallError.Is(target) }
+
+func (m moving) As(target any) bool {
+	stall, ok := target.(**cluster.StallError)
+	if ok {
+		*stall = m.StallError
+	}
+	return ok
+}
+
+// outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
+// slot ends with the caller's context only: the holder moves, not we.
+func (r *run) outwaited() error {
+	var stall *cluster.StallError
+	switch {
+	case r.waiting.why == nil || errors.Is(r.waiting.why, reason.ErrSlotTaken):
+		return nil
+	case errors.As(r.waiting.why, &stall):
+		if stall.Progress.Stalled(r.config.StallTimeout) {
+			return stall
+		}
+		return nil
+	case time.Since(r.waiting.since) >= r.config.StallTimeout:
+		return r.waiting.why
+	}
+	return nil
+}
