@@ -22,14 +22,18 @@ const (
 // Forecast is what a change would do to the quorum, and what the server that is
 // Asked would say.
 type Forecast struct {
-	Change              Change
-	Voters, VotersAfter int
-	Quorum, QuorumAfter int
-	Live, LiveAfter     int    // LiveAfter: with the new member counted as voting and failing
-	Margin, MarginAfter int    // how many more may fail; after, with the new member alive
-	Worst               int    // the margin after, with the new member failing; negative: quorum lost
-	Refused             string // why the server will refuse, empty if it will not
-	RemoveFirst         bool   // the server takes the change only after a dead member is removed
+	Change      Change `json:"change"`
+	Voters      int    `json:"voters"`
+	VotersAfter int    `json:"votersAfter"`
+	Quorum      int    `json:"quorum"`
+	QuorumAfter int    `json:"quorumAfter"`
+	Live        int    `json:"live"`
+	LiveAfter   int    `json:"liveAfter"`             // with the new member counted as voting and failing
+	Margin      int    `json:"margin"`                // how many more may fail
+	MarginAfter int    `json:"marginAfter"`           // with the new member alive
+	Worst       int    `json:"worst"`                 // the margin after, with the new member failing; negative: quorum lost
+	Refused     string `json:"refused,omitempty"`     // why the server will refuse, empty if it will not
+	RemoveFirst bool   `json:"removeFirst,omitempty"` // the server takes the change only after a dead member is removed
 }
 
 // Safe reports whether the quorum survives the change with the new member

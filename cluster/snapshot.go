@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
@@ -25,12 +27,21 @@ func WriteTo(s Snapshot) (Target, string) {
 // Seen is a member with everything a look knows of it, and how old that is.
 type Seen struct {
 	Member
-	Target   Target // where it is dialled
-	Liveness Liveness
-	Status   Status    // the last answer under its own ID; zero if it never answered
-	At       time.Time // when that answer came; zero if it never answered
-	Err      error     // of the last request, if that failed
-	Since    time.Time // when this look's series first saw the entry
+	Target   Target    `json:"-"` // where it is dialled
+	Liveness Liveness  `json:"liveness"`
+	Status   Status    `json:"status,omitzero"` // the last answer under its own ID; zero if it never answered
+	At       time.Time `json:"at,omitzero"`     // when that answer came; zero if it never answered
+	Err      error     `json:"-"`               // of the last request, if that failed; in JSON its word, text and hint
+	Since    time.Time `json:"since,omitzero"`  // when this look's series first saw the entry
+}
+
+// MarshalJSON is the member for another program.
+func (s Seen) MarshalJSON() ([]byte, error) {
+	type plain Seen
+	return json.Marshal(struct {
+		plain
+		Err *reason.Told `json:"error,omitempty"`
+	}{plain(s), reason.Tell(s.Err)})
 }
 
 // Voting reports whether the entry exists and votes.
@@ -42,18 +53,18 @@ func (s Seen) Answered() bool { return !s.At.IsZero() }
 // Snapshot is the cluster as one look has found it. All functions that decide
 // are pure functions of it.
 type Snapshot struct {
-	At        time.Time
-	ClusterID ID
-	Members   []Seen // in the list's order
-	Leader    ID     // by the newest word of the voters; 0: none known
-	Index     uint64 // the leader's committed index, else the highest among voters
+	At        time.Time `json:"at"`
+	ClusterID ID        `json:"clusterID"`
+	Members   []Seen    `json:"members"`          // in the list's order
+	Leader    ID        `json:"leader,omitempty"` // by the newest word of the voters; 0: none known
+	Index     uint64    `json:"index"`            // the leader's committed index, else the highest among voters
 	// NoQuorum says that only a serializable list could be read, and that no
 	// voter that answers knows a leader. Nothing but the start of an entry that
 	// never ran can be right then.
-	NoQuorum bool
+	NoQuorum bool `json:"noQuorum,omitempty"`
 	// Fresh says that every voter was asked for this look and had EndpointTimeout
 	// to answer; without it all but the leader's facts may be a pass old.
-	Fresh bool
+	Fresh bool `json:"-"`
 }
 
 // Voters are the members that vote, dead ones and never started ones included.

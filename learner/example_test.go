@@ -78,7 +78,7 @@ func ExampleLearnerJoiner_plan() {
 	fmt.Println(plan.Forecast)
 
 	plan, err = joiner.Plan(context.Background(), "https://10.0.0.3:2380") // somebody else's
-	fmt.Println(plan.Do, errors.Is(plan.Refused, member.ErrOtherName), err)
+	fmt.Println(plan.Do, errors.Is(plan.Why, member.ErrOtherName), err)
 	fmt.Println("written:", len(fake.Writes()))
 	// Output:
 	// next: add learner

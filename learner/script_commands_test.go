@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/cluster/clustertest"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/learner"
 	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/etcdjoin/etcdjoin/version"
@@ -157,19 +158,18 @@ var errs = map[string]error{
 	"x509":           errors.New("transport: authentication handshake failed: x509: certificate signed by unknown authority"),
 }
 
-// reasons are the errors that a join ends for, by their names in package member.
-var reasons = map[string]error{
-	"ErrUnsupported": member.ErrUnsupported, "ErrSkew": member.ErrSkew, "ErrHazard": member.ErrHazard,
-	"ErrNameTaken": member.ErrNameTaken, "ErrOtherName": member.ErrOtherName, "ErrBadURL": member.ErrBadURL,
-	"ErrURLTaken": member.ErrURLTaken, "ErrVoter": member.ErrVoter, "ErrOtherWay": member.ErrOtherWay,
-	"ErrDataLost": member.ErrDataLost, "ErrDataDamaged": member.ErrDataDamaged, "ErrForeignData": member.ErrForeignData,
-	"ErrRemoved": member.ErrRemoved, "ErrAddress": member.ErrAddress, "ErrDiverged": cluster.ErrDiverged,
-	"ErrDowngrading": member.ErrDowngrading, "ErrQuorumAtRisk": member.ErrQuorumAtRisk, "ErrNoQuorum": cluster.ErrNoQuorum,
-	"ErrUnreachable": cluster.ErrUnreachable, "ErrSlotTaken": member.ErrSlotTaken, "ErrStalled": member.ErrStalled,
-	"ErrNotLive": member.ErrNotLive, "ErrDenied": cluster.ErrDenied, "ErrTLS": cluster.ErrTLS,
-	"ErrCorrupt": member.ErrCorrupt, "ErrWrongCluster": cluster.ErrWrongCluster, "ErrGone": member.ErrGone,
-	"ErrRoleDisagrees": member.ErrRoleDisagrees, "ErrNoVersion": version.ErrNoVersion,
-	"context.Canceled": context.Canceled, "context.DeadlineExceeded": context.DeadlineExceeded,
+// reasons are the errors that an operation ends for, by the names they are exported as.
+var reasons = exportedReasons()
+
+func exportedReasons() map[string]error {
+	names := map[string]error{}
+	for _, row := range reason.All() {
+		names["Err"+string(row.Word)] = row.Err
+	}
+	names["context.DeadlineExceeded"], names["context.Canceled"] = names["ErrDeadlineExceeded"], names["ErrCanceled"]
+	delete(names, "ErrDeadlineExceeded")
+	delete(names, "ErrCanceled")
+	return names
 }
 
 // clusterAt is the cluster whose server answers at a member's URLs.

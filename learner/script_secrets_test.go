@@ -70,7 +70,7 @@ var verbs = map[string]func(context.Context, *learner.LearnerJoiner, string) err
 	"plan": func(ctx context.Context, j *learner.LearnerJoiner, url string) error {
 		p, err := j.Plan(ctx, url)
 		if err == nil {
-			err = fmt.Errorf("%s: %w", p, p.Refused)
+			err = fmt.Errorf("%s: %w", p, p.Why)
 		}
 		return err
 	},

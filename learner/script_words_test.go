@@ -1,16 +1,19 @@
 package learner_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -46,16 +49,15 @@ func declared(t *testing.T, file, prefix string) map[string]string {
 	return names
 }
 
-// exportedReasons are the names of all errors that a join can end for.
-func exportedReasons(t *testing.T) []string {
-	names := declared(t, "../internal/reason/reason.go", "Err")
-	for _, file := range []string{"../version/guard.go", "../version/hazard.go", "../version/skew.go"} {
-		for name := range declared(t, file, "Err") {
-			names[name] = ""
+// reasonNames are the names of all reasons of our own.
+func reasonNames() (names []string) {
+	for name := range reasons {
+		if strings.HasPrefix(name, "Err") {
+			names = append(names, name)
 		}
 	}
-	delete(names, "ErrLearnerUnsupported") // it is member.ErrUnsupported
-	return sorted(names)
+	slices.Sort(names)
+	return names
 }
 
 // outcomes are what all scripts came to.
@@ -84,8 +86,7 @@ func TestEveryReasonIsInAScript(t *testing.T) {
 	for _, outcome := range outcomes(t) {
 		all.WriteString(outcome)
 	}
-	for _, name := range exportedReasons(t) {
-		assert.Contains(t, reasons, name)
+	for _, name := range reasonNames() {
 		assert.Regexp(t, `(?m)^.*= error .* is .*\b`+name+`\b`, all.String())
 	}
 }
@@ -123,12 +124,31 @@ func TestTheRunbookIsCompleteAndReal(t *testing.T) {
 		assert.NotEmpty(t, line, "%s does not come to %s", parts[3], parts[1])
 		return strings.Replace(match, "```text\n"+parts[4]+"\n```", "```text\n"+line+"\n```", 1)
 	})
-	assert.Equal(t, exportedReasons(t), sorted(seen))
+	assert.Equal(t, reasonNames(), sorted(seen))
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(rewritten), 0o600))
 		return
 	}
 	assert.Equal(t, rewritten, text, "a line of the runbook is not real")
+}
+
+// The runbook begins with the table of reasons, as it stands in code.
+func TestTheRunbookBeginsWithTheTable(t *testing.T) {
+	const file = "../docs/runbook.md"
+	var table strings.Builder
+	table.WriteString("| word | retry | meaning | what to do |\n|---|---|---|---|\n")
+	for _, row := range reason.All() {
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", row.Word, row.Retry, row.Err, row.Hint)
+	}
+	between := regexp.MustCompile(`(?s)(<!-- reasons: [^\n]*-->\n).*(<!-- /reasons -->)`)
+	text := read(t, file)
+	rewritten := between.ReplaceAllString(text, "${1}"+table.String()+"${2}")
+	require.Contains(t, rewritten, table.String())
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(rewritten), 0o600))
+		return
+	}
+	assert.Equal(t, rewritten, text)
 }
 
 // errorIn is the first error for a reason that an outcome has, as it reads.

@@ -65,7 +65,7 @@ func permitted(ctx context.Context, hook func(context.Context, cluster.Member) e
 		return nil
 	}
 	if err := hook(ctx, m); err != nil {
-		return fmt.Errorf("the caller's hook refuses it: %w", err)
+		return hookFailed(err, "the caller's hook refuses it")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (r *run) remove(ctx context.Context, c decide.Case, act decide.Act) (verdic
 	if err := permitted(ctx, r.config.MayRemove, act.Member); err != nil {
 		return verdict{}, err
 	}
-	r.reached(StepAdd)
+	r.reached(StepRemove)
 	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
 	r.removal = removal{id: act.Member.ID, at: time.Now()}
 	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
@@ -197,7 +197,7 @@ func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdi
 				r.last = err
 				return verdict{}, ctx.Err()
 			}
-			return verdict{}, fmt.Errorf("the start hook failed: %w", err)
+			return verdict{}, hookFailed(err, "the start hook failed")
 		}
 	}
 	r.entry.id, r.entry.started, r.result.Started = m.ID, true, time.Now()

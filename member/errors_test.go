@@ -27,7 +27,7 @@ const (
 var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 func TestJoinErrorInWords(t *testing.T) {
-	base := member.JoinError{PeerURL: ourURL, Name: ourName, Step: member.StepCheck, Err: cluster.ErrNoQuorum}
+	base := member.JoinError{Verb: member.VerbJoin, PeerURL: ourURL, Name: ourName, Step: member.StepCheck, Err: cluster.ErrNoQuorum}
 	for name, tc := range map[string]struct {
 		change func(*member.JoinError)
 		want   string
@@ -37,7 +37,7 @@ func TestJoinErrorInWords(t *testing.T) {
 		"something was written": {func(e *member.JoinError) { e.Step, e.Changed = member.StepAdd, true }, "etcdjoin: join http://10.0.0.9:2380 (new): add: no quorum"},
 		"the member is known, in hex": {func(e *member.JoinError) {
 			e.Step, e.Changed, e.MemberID = member.StepPromote, true, 0x8e9e05c52164694d
-		}, "etcdjoin: join http://10.0.0.9:2380 (new): promote: member 8e9e05c52164694d: no quorum"},
+		}, "etcdjoin: join http://10.0.0.9:2380 (new) member 8e9e05c52164694d: promote: no quorum"},
 		"it was undone":                  {func(e *member.JoinError) { e.Changed, e.Undone = true, "the entry was removed" }, "etcdjoin: join http://10.0.0.9:2380 (new): check: no quorum; the entry was removed"},
 		"a server said something beside": {func(e *member.JoinError) { e.Last = rpctypes.ErrUnhealthy }, "etcdjoin: join http://10.0.0.9:2380 (new): check: no quorum; last error: etcdserver: unhealthy cluster; the cluster was not changed"},
 		"a server said just that": {func(e *member.JoinError) {
@@ -147,9 +147,9 @@ func TestEventsAsJSON(t *testing.T) {
 		event member.Event
 		want  string
 	}{
-		"a bare one":    {member.Event{Kind: member.Waiting, Step: member.StepCheck, PeerURL: ourURL, Name: ourName, Text: "no quorum"}, `{"at":"0001-01-01T00:00:00Z","kind":"waiting","step":"check","peerURL":"http://10.0.0.9:2380","name":"new","margin":0,"text":"no quorum"}`},
-		"with a member": {member.Event{At: now, Kind: member.Added, Step: member.StepAdd, Member: &m, Voters: 3, Margin: 1}, `{"at":"2026-11-30T12:00:00Z","kind":"added","step":"add","peerURL":"","name":"","member":{"id":"8e9e05c52164694d","name":"m2","peerURLs":["http://10.0.0.9:2380"],"learner":true},"voters":3,"margin":1}`},
-		"with progress": {member.Event{At: now, Kind: member.Progressed, Progress: &progress}, `{"at":"2026-11-30T12:00:00Z","kind":"progressed","step":"","peerURL":"","name":"","progress":{"phase":"catching up","index":5,"leaderIndex":9,"dbSize":1,"leaderDBSize":2,"rate":1.5,"elapsed":1000000000,"still":1000000},"margin":0}`},
+		"a bare one":    {member.Event{Kind: member.Waiting, Step: member.StepCheck, PeerURL: ourURL, Name: ourName, Text: "no quorum"}, `{"at":"0001-01-01T00:00:00Z","kind":"waiting","verb":"","step":"check","peerURL":"http://10.0.0.9:2380","name":"new","margin":0,"text":"no quorum"}`},
+		"with a member": {member.Event{At: now, Kind: member.Added, Step: member.StepAdd, Member: &m, Voters: 3, Margin: 1}, `{"at":"2026-11-30T12:00:00Z","kind":"added","verb":"","step":"add","peerURL":"","name":"","member":{"id":"8e9e05c52164694d","name":"m2","peerURLs":["http://10.0.0.9:2380"],"learner":true},"voters":3,"margin":1}`},
+		"with progress": {member.Event{At: now, Kind: member.Progressed, Progress: &progress}, `{"at":"2026-11-30T12:00:00Z","kind":"progressed","verb":"","step":"","peerURL":"","name":"","progress":{"phase":"catching up","index":5,"leaderIndex":9,"dbSize":1,"leaderDBSize":2,"rate":1.5,"elapsed":1000000000,"still":1000000},"margin":0}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(tc.event)

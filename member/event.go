@@ -1,9 +1,11 @@
 package member
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // Kind is what an event tells.
@@ -41,6 +43,7 @@ const (
 type Event struct {
 	At       time.Time         `json:"at"`
 	Kind     Kind              `json:"kind"`
+	Verb     Verb              `json:"verb"`
 	Step     Step              `json:"step"`
 	PeerURL  string            `json:"peerURL"`
 	Name     string            `json:"name"`
@@ -49,4 +52,29 @@ type Event struct {
 	Voters   int               `json:"voters,omitempty"`
 	Margin   int               `json:"margin"`
 	Text     string            `json:"text,omitempty"`
+	// Err is what is waited for, or what the operation ended with; find the reason
+	// with errors.Is or [ReasonOf]. In JSON it is its word, text and hint.
+	Err error `json:"-"`
+}
+
+// MarshalJSON is the event for a log or a stream.
+func (e Event) MarshalJSON() ([]byte, error) {
+	type plain Event
+	return json.Marshal(struct {
+		plain
+		Err *reason.Told `json:"error,omitempty"`
+	}{plain(e), reason.Tell(e.Err)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; the reason is found as before.
+func (e *Event) UnmarshalJSON(raw []byte) error {
+	type plain Event
+	var kept struct {
+		*plain
+		Err *reason.Told `json:"error"`
+	}
+	kept.plain = (*plain)(e)
+	err := json.Unmarshal(raw, &kept)
+	e.Err = kept.Err.Err()
+	return err
 }

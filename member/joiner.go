@@ -25,14 +25,17 @@ type Joiner interface {
 
 // Result is what a successful Join leaves behind.
 type Result struct {
-	Member  cluster.Member // a voter
-	Voters  int            // in the cluster now
-	Quorum  int            // of them must agree
-	Margin  int            // how many of those that answer may fail
-	Changed bool           // this call wrote to the membership
+	Member  cluster.Member `json:"member"`  // a voter
+	Voters  int            `json:"voters"`  // in the cluster now
+	Quorum  int            `json:"quorum"`  // of them must agree
+	Margin  int            `json:"margin"`  // how many of those that answer may fail
+	Changed bool           `json:"changed"` // this call wrote to the membership
 
 	// When this call saw it happen; zero if it was so before.
-	Added, Started, Promoted, Serving time.Time
+	Added    time.Time `json:"added,omitzero"`
+	Started  time.Time `json:"started,omitzero"`
+	Promoted time.Time `json:"promoted,omitzero"`
+	Serving  time.Time `json:"serving,omitzero"`
 }
 
 // Engine is the one machine behind every joiner: it looks, decides by
@@ -67,7 +70,7 @@ func New(client cluster.Client, name string, config Config, strategy decide.Stra
 
 // Join implements [Joiner].
 func (e *Engine) Join(ctx context.Context, peerURL string) (Result, error) {
-	r, err := e.newRun(ctx, peerURL)
+	r, err := e.newRun(ctx, VerbJoin, peerURL)
 	if err != nil {
 		return Result{}, err
 	}
@@ -82,12 +85,12 @@ func (e *Engine) Join(ctx context.Context, peerURL string) (Result, error) {
 // gives it its vote by the strategy's rules. It starts and undoes nothing.
 // After an error the learner is as it was, or the error's step says otherwise.
 func Finish(ctx context.Context, client cluster.Client, id cluster.ID, config Config, strategy decide.Strategy) (Result, error) {
-	r, err := runByID(ctx, client, id, config)
+	r, err := runByID(ctx, VerbPromote, client, id, config)
 	if err != nil {
 		return Result{}, err
 	}
 	if r == nil {
-		return Result{}, &JoinError{Name: id.String(), Step: StepCheck, MemberID: id, Err: reason.Of(reason.ErrGone, "no member has the ID %s", id)}
+		return Result{}, (&JoinError{Verb: VerbPromote, Step: StepCheck, MemberID: id, Err: reason.Of(reason.ErrGone, "no member has the ID %s", id)}).hinted()
 	}
 	defer r.close()
 	r.strategy, r.entry.started = strategy, true

@@ -3,7 +3,6 @@ package member
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -41,7 +40,7 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	}
 	r.last = err
 	switch {
-	case errors.Is(err, reason.ErrWrongCluster), errors.Is(err, errHook):
+	case errors.Is(err, reason.ErrWrongCluster), errors.Is(err, reason.ErrHook):
 		return verdict{}, err
 	case classify.Of(err) == classify.Fatal:
 		return verdict{}, reason.Because(classify.Reason(err), err)
@@ -51,9 +50,6 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	}
 	return r.wait(cluster.Member{}, err, r.faults)
 }
-
-// errHook marks a hook of the caller that failed while facts were gathered.
-var errHook = errors.New("a hook of the caller failed")
 
 // see is one look with all that follows from it: it gathers, which asks and changes
 // nothing, then notes what that means for this call, which asks nothing, and then
@@ -102,7 +98,7 @@ func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 	c := decide.Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slotLimit}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
-			return decide.Case{}, reason.Because(errHook, fmt.Errorf("inspect the data directory: %w", err))
+			return decide.Case{}, hookFailed(err, "the data directory could not be inspected")
 		}
 	}
 	ours, _ := s.ByURLs(r.urls)

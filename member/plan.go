@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
@@ -12,13 +13,22 @@ import (
 
 // Plan is what a joiner would do next, and why. Making one writes nothing.
 type Plan struct {
-	Do       decide.Do         // the next act; DoRefuse and DoDone end a join
-	Member   cluster.Member    // the entry it concerns, zero for an add
-	Text     string            // why, for a person
-	Refused  error             // of DoRefuse; find the reason with errors.Is
-	Forecast cluster.Forecast  // of the vote that the join ends with
-	Hazards  []version.Finding // that these versions are known for
-	Snapshot cluster.Snapshot  // what was found
+	Do       Do                `json:"do"`       // the next act; DoRefuse and DoDone end a join
+	Member   cluster.Member    `json:"member"`   // the entry it concerns, zero for an add
+	Text     string            `json:"text"`     // why, for a person
+	Why      error             `json:"-"`        // of DoRefuse and DoWait; find the reason with errors.Is or [ReasonOf]. In JSON its word, text and hint
+	Forecast cluster.Forecast  `json:"forecast"` // of the vote that the join ends with
+	Hazards  []version.Finding `json:"hazards"`  // that these versions are known for
+	Snapshot cluster.Snapshot  `json:"snapshot"` // what was found
+}
+
+// MarshalJSON is the plan for another program.
+func (p Plan) MarshalJSON() ([]byte, error) {
+	type plain Plan
+	return json.Marshal(struct {
+		plain
+		Why *reason.Told `json:"why,omitempty"`
+	}{plain(p), reason.Tell(p.Why)})
 }
 
 // String explains the plan in a few lines.
@@ -38,9 +48,9 @@ func (p Plan) String() string {
 }
 
 // Plan looks and decides, and writes nothing. An error says that the cluster
-// could not be looked at; a refusal is no error, but [Plan.Refused].
+// could not be looked at; a refusal is no error, but [Plan.Why].
 func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
-	r, err := e.newRun(ctx, peerURL)
+	r, err := e.newRun(ctx, VerbPlan, peerURL)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -53,12 +63,9 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 		return Plan{}, r.joinError(r.waiting.why) // where a join would wait
 	}
 	act := r.decide(c)
-	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Snapshot: c.Snapshot,
+	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Why: reason.Discreet(act.Why), Snapshot: c.Snapshot,
 		Forecast: cluster.Foresee(c.Snapshot, cluster.ToPromote, act.Member),
 		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion)}
-	if act.Do == decide.DoRefuse {
-		p.Refused = act.Why
-	}
 	return p, nil
 }
 
@@ -73,7 +80,7 @@ func (e *Engine) Add(ctx context.Context, peerURL string) (StartSpec, error) {
 		spec = s
 		return errAdded
 	}
-	r, err := half.newRun(ctx, peerURL)
+	r, err := half.newRun(ctx, VerbAdd, peerURL)
 	if err != nil {
 		return StartSpec{}, err
 	}
@@ -96,12 +103,11 @@ var errAdded = fmt.Errorf("added")
 func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 	undoer := *e
 	undoer.config.OnFailure = decide.Undo
-	r, err := undoer.newRun(ctx, peerURL)
+	r, err := undoer.newRun(ctx, VerbAbort, peerURL)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	r.step = StepStart
 	did, _, err := r.undoEntry(ctx)
 	if err != nil {
 		return r.failed(r.joinError(err))

@@ -16,7 +16,11 @@ import (
 // the member may or may not be in the list, and its server was not touched: it
 // is for the caller to stop it once Remove has succeeded, never before.
 func Remove(ctx context.Context, client cluster.Client, id cluster.ID, config Config) error {
-	r, err := runByID(ctx, client, id, config)
+	return remove(ctx, VerbRemove, client, id, config)
+}
+
+func remove(ctx context.Context, verb Verb, client cluster.Client, id cluster.ID, config Config) error {
+	r, err := runByID(ctx, verb, client, id, config)
 	if err != nil || r == nil {
 		return err
 	}
@@ -33,7 +37,7 @@ func Remove(ctx context.Context, client cluster.Client, id cluster.ID, config Co
 // called once the entry is gone. A voter leaves before it stops, or the last
 // step from two members to one could never be made.
 func Leave(ctx context.Context, client cluster.Client, id cluster.ID, config Config) error {
-	if err := Remove(ctx, client, id, config); err != nil || config.Stop == nil {
+	if err := remove(ctx, VerbLeave, client, id, config); err != nil || config.Stop == nil {
 		return err
 	}
 	if err := config.Stop(ctx); err != nil {
@@ -44,7 +48,7 @@ func Leave(ctx context.Context, client cluster.Client, id cluster.ID, config Con
 
 // runByID is a run about a member that is known by its ID. It is nil without an
 // error where there is no such member.
-func runByID(ctx context.Context, client cluster.Client, id cluster.ID, config Config) (*run, error) {
+func runByID(ctx context.Context, verb Verb, client cluster.Client, id cluster.ID, config Config) (*run, error) {
 	config.Start, config.Stop, config.DataDir, config.OnFailure = nil, nil, nil, decide.Keep
 	if id == 0 {
 		return nil, reason.Input("id", "0", "must not be 0")
@@ -53,20 +57,21 @@ func runByID(ctx context.Context, client cluster.Client, id cluster.ID, config C
 	if err != nil {
 		return nil, err
 	}
-	m, found, err := e.lookUp(ctx, id)
+	m, found, err := e.lookUp(ctx, verb, id)
 	if err != nil || !found {
 		return nil, err
 	}
 	e.name = m.Name
-	r := e.bareRun(strings.Join(m.PeerURLs, ","))
+	r := e.bareRun(verb, strings.Join(m.PeerURLs, ","))
 	r.urls, r.entry.id = m.PeerURLs, id // as they are listed, even where no joiner may have them
 	r.looker = cluster.NewLooker(ctx, e.client, r.urls, e.config.MetricsURL, r.rouse)
 	return r, nil
 }
 
 // lookUp finds a member by its ID, waiting for the cluster as a join would.
-func (e *Engine) lookUp(ctx context.Context, id cluster.ID) (m cluster.Member, found bool, err error) {
-	r := e.bareRun("member " + id.String())
+func (e *Engine) lookUp(ctx context.Context, verb Verb, id cluster.ID) (m cluster.Member, found bool, err error) {
+	r := e.bareRun(verb, "")
+	r.entry.id, r.name = id, ""
 	r.looker = cluster.NewLooker(ctx, e.client, nil, "", r.rouse)
 	defer r.close()
 	r.decide = func(c decide.Case) decide.Act {

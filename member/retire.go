@@ -2,10 +2,8 @@ package member
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
-	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // retire stops the server of a member that is gone, and moves its data aside: a
@@ -15,7 +13,7 @@ import (
 func (r *run) retire(ctx context.Context, id cluster.ID, started bool, why string) (did string, err error) {
 	if r.config.Stop != nil {
 		if err := r.config.Stop(ctx); err != nil {
-			return did, reason.Because(errHook, fmt.Errorf("member %s is gone, but its server could not be stopped: %w", id, err))
+			return did, hookFailed(err, "member %s is gone, but its server could not be stopped", id)
 		}
 		r.emit(Event{Kind: Stopped})
 		did = " and its server stopped"
@@ -25,7 +23,7 @@ func (r *run) retire(ctx context.Context, id cluster.ID, started bool, why strin
 	}
 	moved, err := r.archive(ctx, id)
 	if err != nil {
-		return did, reason.Because(errHook, fmt.Errorf("member %s is gone, but its data could not be moved aside: %w", id, err))
+		return did, hookFailed(err, "member %s is gone, but its data could not be moved aside", id)
 	}
 	if moved {
 		r.emit(Event{Kind: Archived, Text: why})

@@ -16,6 +16,7 @@ import (
 // run is one call of Join: the loop and the little it has to remember.
 type run struct {
 	*Engine
+	verb    Verb
 	peerURL string
 	urls    []string
 	decide  func(decide.Case) decide.Act  // the join's table, unless something else is the aim
@@ -40,8 +41,8 @@ type run struct {
 	result    Result
 }
 
-func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
-	r := e.bareRun(peerURL)
+func (e *Engine) newRun(ctx context.Context, verb Verb, peerURL string) (*run, error) {
+	r := e.bareRun(verb, peerURL)
 	urls, err := reason.PeerURLs(strings.Split(peerURL, ","))
 	if err != nil {
 		r.peerURL = peerurl.Redact(peerURL) // it may have a password
@@ -55,8 +56,8 @@ func (e *Engine) newRun(ctx context.Context, peerURL string) (*run, error) {
 	return r, nil
 }
 
-func (e *Engine) bareRun(peerURL string) *run {
-	r := &run{Engine: e, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
+func (e *Engine) bareRun(verb Verb, peerURL string) *run {
+	r := &run{Engine: e, verb: verb, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
 		faults: pace.Faults(),
 		waits:  pace.NewProportional(5*time.Millisecond, 3*time.Second), watches: pace.NewProportional(25*time.Millisecond, 3*time.Second)}
 	r.decide = func(c decide.Case) decide.Act { return decide.Next(c, r.strategy) }
@@ -135,23 +136,28 @@ func (r *run) fail(ctx context.Context, err error) error {
 }
 
 func (r *run) failed(e *JoinError) error {
-	r.emit(Event{Kind: Failed, Text: e.Error()})
+	r.emit(Event{Kind: Failed, Text: e.Error(), Err: e})
 	return e
 }
 
 func (r *run) joinError(err error) *JoinError {
-	return &JoinError{PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.entry.id, Changed: r.changed,
+	return &JoinError{Verb: r.verb, PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.entry.id, Changed: r.changed,
 		Err: err, Last: r.last, Hint: reason.Hint(err)}
 }
 
-// reached notes the furthest step.
-func (r *run) reached(s Step) { r.step = furthest(r.step, s) }
+// reached notes the furthest step. What leaves has but two.
+func (r *run) reached(s Step) {
+	if !r.verb.leaves() || s == StepRemove {
+		r.step = furthest(r.step, s)
+	}
+}
 
 func (r *run) emit(e Event) {
+	e.Verb = r.verb
 	e.At, e.Step, e.PeerURL, e.Name, e.Text = time.Now(), r.step, r.peerURL, r.name, reason.Shown(e.Text)
 	s := r.looker.Last
 	e.Voters, e.Margin = len(s.Voters()), s.Margin()
-	attrs := []any{"step", string(e.Step), "peerURL", e.PeerURL, "name", e.Name}
+	attrs := []any{"verb", string(e.Verb), "step", string(e.Step), "peerURL", e.PeerURL, "name", e.Name}
 	if e.Member != nil {
 		e.Member = e.Member.Redacted()
 		attrs = append(attrs, "member", e.Member.String())

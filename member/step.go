@@ -3,21 +3,35 @@ package member
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // StepResult is what one Step did and found.
 type StepResult struct {
-	Did      decide.Do      // DoWait: nothing; DoDone: the join is complete
-	Member   cluster.Member // whom it concerned
-	Text     string         // why, for a person
-	Progress cluster.Progress
-	Result   Result        // of DoDone
-	After    time.Duration // when to come back; 0 is at once
-	Memory   decide.Memory // for the next Step
+	Did      Do               `json:"did"`    // DoWait: nothing; DoDone: the join is complete
+	Member   cluster.Member   `json:"member"` // whom it concerned
+	Text     string           `json:"text"`   // why, for a person
+	Progress cluster.Progress `json:"progress"`
+	Result   Result           `json:"result,omitzero"` // of DoDone
+	After    time.Duration    `json:"after"`           // when to come back; 0 is at once
+	Memory   Memory           `json:"memory"`          // for the next Step
+	// Why is what is waited for, or why no further Step can help; find the reason with
+	// errors.Is or [ReasonOf]. In JSON it is its word, text and hint.
+	Why error `json:"-"`
+}
+
+// MarshalJSON is the result for a log or an object's status.
+func (s StepResult) MarshalJSON() ([]byte, error) {
+	type plain StepResult
+	return json.Marshal(struct {
+		plain
+		Why *reason.Told `json:"why,omitempty"`
+	}{plain(s), reason.Tell(s.Why)})
 }
 
 // Step looks, decides and does at most one thing: the form of a join for
@@ -25,7 +39,7 @@ type StepResult struct {
 // of one look and one write. An error says that no further Step can help, as
 // Join's would; nothing is undone, that is for [Engine.Abort]. Zero memory is fine.
 func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory) (StepResult, error) {
-	r, err := e.newRun(ctx, peerURL)
+	r, err := e.newRun(ctx, VerbJoin, peerURL)
 	if err != nil {
 		return StepResult{}, err
 	}
@@ -45,9 +59,10 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory)
 	}
 	did.Memory = r.memory()
 	if err != nil {
+		did.Why = r.joinError(err)
 		return did, r.failed(r.joinError(err))
 	}
-	did.Result = r.result
+	did.Why, did.Result = reason.Discreet(r.waiting.why), r.result
 	switch {
 	case v.pause != nil:
 		did.After = max(v.pause.NextBackOff(), 100*time.Millisecond)

@@ -38,7 +38,7 @@ func (r *run) undo(ctx context.Context) string {
 func (r *run) undoEntry(ctx context.Context) (did string, undone bool, err error) {
 	var last decide.Act
 	var removed cluster.ID
-	ran := r.step != StepAdd
+	ran := r.verb == VerbAbort || r.step != StepAdd
 	r.watch.stop()
 	r.watch, r.undoing = nil, true // how its server ended may be why we are here: that is no matter any more
 	r.decide = func(c decide.Case) decide.Act {

@@ -34,7 +34,7 @@ func (r *run) wait(m cluster.Member, why error, pause backoff.BackOff) (verdict,
 }
 
 func (r *run) waitEvent(m cluster.Member, why error) Event {
-	e := Event{Kind: Waiting, Text: why.Error()}
+	e := Event{Kind: Waiting, Text: why.Error(), Err: reason.Discreet(why)}
 	if errors.Is(why, reason.ErrSlotTaken) {
 		e.Kind = Slotted
 	}

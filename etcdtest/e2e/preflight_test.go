@@ -38,7 +38,7 @@ func TestVersionsThatDoNotGoTogetherAreRefusedBeforeAnyWrite(t *testing.T) {
 			require.NoError(t, err)
 			p, err := j.Plan(within(t, 30*time.Second), tc.c.NewServer("new").PeerURL)
 			require.NoError(t, err)
-			require.ErrorIs(t, p.Refused, tc.err)
+			require.ErrorIs(t, p.Why, tc.err)
 			if tc.err == nil {
 				assert.Equal(t, member.DoAddLearner, p.Do)
 			}

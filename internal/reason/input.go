@@ -19,6 +19,9 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("etcdjoin: %s %q %s", e.Field, e.Value, e.Rule)
 }
 
+// badInput is what is told of it.
+var badInput = Row{nil, "BadInput", Caller, "correct the argument that is named"}
+
 func Input(field, value, rule string) error {
 	return &InputError{Field: field, Value: value, Rule: rule}
 }
