@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,15 +33,13 @@ type link struct {
 	dropped bool   // no new call takes it; its last user closes it
 }
 
-var errClosed = errors.New("etcdjoin: the client is closed")
-
 // get returns the connection to an endpoint, dialling it once for all who wait:
 // a caller's client with a blocking dial option would block here.
 func (c *conns) get(ctx context.Context, ep string) (*link, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil, errClosed
+		return nil, reason.ErrClosed
 	}
 	l, ok := c.open[ep]
 	if !ok {
@@ -176,7 +173,7 @@ func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Cont
 		}
 		return e.call(ctx, ep, do)
 	}
-	return errors.Join(errs...)
+	return classify.Each(errs...)
 }
 
 // connected waits until there is a connection, or there is none to be had.
@@ -240,5 +237,5 @@ func first[E, T any](ctx context.Context, all []E, ask func(context.Context, E) 
 		}
 		errs = append(errs, r.err)
 	}
-	return zero, errors.Join(errs...)
+	return zero, classify.Each(errs...)
 }

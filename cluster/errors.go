@@ -16,6 +16,8 @@ var (
 	ErrTLS          = reason.ErrTLS
 	ErrDenied       = reason.ErrDenied
 	ErrDiverged     = reason.ErrDiverged
+	ErrClosed       = reason.ErrClosed
+	ErrUnhealthy    = reason.ErrUnhealthy
 )
 
 // Unready is the error of [Client.Read] when the member's process itself

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etcdjoin/etcdjoin/internal/pace"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -53,6 +54,8 @@ type EtcdClient struct {
 	peer  *http.Client
 	plain *http.Client
 
+	release func() bool // takes our Close off the caller's client
+
 	mu   sync.Mutex
 	good string // the endpoint that answered the last list
 }
@@ -76,7 +79,7 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 		}
 		return c.Dial(ep)
 	}
-	context.AfterFunc(c.Ctx(), e.Close)
+	e.release = context.AfterFunc(c.Ctx(), e.Close)
 	return e
 }
 
@@ -85,11 +88,13 @@ func (e *EtcdClient) Reach() Reach {
 	return Reach{EndpointTimeout: e.cfg.EndpointTimeout, Alive: e.cfg.Alive}
 }
 
-// Close ends all connections. The caller's client stays open.
+// Close ends all connections and leaves nothing of us in the caller's client, which
+// stays open.
 func (e *EtcdClient) Close() {
 	if e == nil {
 		return
 	}
+	e.release()
 	e.conns.close()
 	e.peer.CloseIdleConnections()
 	e.plain.CloseIdleConnections()
@@ -120,7 +125,7 @@ func (e *EtcdClient) endpoints(targets ...Target) []string {
 func (e *EtcdClient) List(ctx context.Context, from ...Target) (List, error) {
 	eps := e.endpoints(from...)
 	if good := e.lastGood(eps); good != "" && len(eps) > 1 {
-		half, cancel := context.WithTimeout(ctx, untilHalf(ctx))
+		half, cancel := context.WithTimeout(ctx, pace.Half(ctx))
 		l, err := e.listFrom(half, good, true)
 		cancel()
 		if err == nil {
@@ -145,14 +150,6 @@ func (e *EtcdClient) lastGood(eps []string) string {
 		return e.good
 	}
 	return ""
-}
-
-func untilHalf(ctx context.Context) time.Duration {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return time.Second
-	}
-	return time.Until(deadline) / 2
 }
 
 // ListAt implements [Client].

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/internal/classify"
+	"github.com/etcdjoin/etcdjoin/internal/hook"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/internal/probe"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
@@ -197,7 +198,9 @@ func (l *Looker) vital(ctx context.Context, t Target, cluster ID) (vital, error)
 	if l.reach.Alive == nil {
 		return vital{}, err
 	}
-	word, hookErr := l.reach.Alive(bounded, t.Member)
+	asking, stop := context.WithTimeout(ctx, l.reach.EndpointTimeout)
+	defer stop()
+	word, hookErr := hook.Call(asking, func(ctx context.Context) (Liveness, error) { return l.reach.Alive(ctx, t.Member) })
 	if hookErr != nil || word == Unknown {
 		return vital{}, errors.Join(err, hookErr)
 	}

@@ -93,9 +93,7 @@ func (p Progress) String() string {
 	return text
 }
 
-// Stalled reports whether nothing has moved for too long. While the process
-// Answers and none of its numbers can be read, there is no stall, only the
-// caller's deadline.
-func (p Progress) Stalled(timeout time.Duration) bool {
-	return p.Still >= timeout && (p.Readable || !p.Phase.Answers())
-}
+// Stalls reports whether to stand still would be a stall. While the process
+// answers and none of its numbers can be read, there is none, only the caller's
+// deadline.
+func (p Progress) Stalls() bool { return p.Readable || !p.Phase.Answers() }

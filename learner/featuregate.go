@@ -40,8 +40,9 @@ func NewFeatureGate(stage Stage) (*FeatureGate, error) {
 
 // Set reads "EtcdLearnerMode=true" or "=false", alone or in a comma-separated
 // list of which other features are ignored. Switching it off is refused at GA.
-// After an error the gate is as it was.
+// It is whole or not at all: after an error the gate is as it was.
 func (g *FeatureGate) Set(value string) error {
+	next := *g
 	for pair := range strings.SplitSeq(value, ",") {
 		name, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if strings.TrimSpace(name) != FeatureName {
@@ -54,8 +55,9 @@ func (g *FeatureGate) Set(value string) error {
 		if !on && g.stage == GA {
 			return &member.InputError{Field: FeatureName, Value: text, Rule: "cannot be switched off: it is GA"}
 		}
-		g.set, g.on = true, on
+		next.set, next.on = true, on
 	}
+	*g = next
 	return nil
 }
 
@@ -74,8 +76,16 @@ func (g *FeatureGate) String() string { return fmt.Sprintf("%s=%t", FeatureName,
 // that accepts to be without margin: the old way could do no first join else.
 func (g *FeatureGate) NewJoiner(client cluster.Client, name string, config member.Config) (member.Joiner, error) {
 	if g.Enabled() {
-		return NewJoiner(client, name, config)
+		return orNil(NewJoiner(client, name, config))
 	}
 	config.AcceptNoMargin = true
-	return member.NewVotingJoiner(client, name, config)
+	return orNil(member.NewVotingJoiner(client, name, config))
+}
+
+// orNil keeps a nil pointer out of the interface.
+func orNil[J member.Joiner](j J, err error) (member.Joiner, error) {
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
 }

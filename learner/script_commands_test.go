@@ -137,6 +137,7 @@ func refusing(why string) func(context.Context, cluster.Member) error {
 // errs are the errors by the names that scripts give them.
 var errs = map[string]error{
 	"reset":          errors.New("connection reset by peer"),
+	"closed":         reason.ErrClosed,
 	"denied":         rpctypes.ErrPermissionDenied,
 	"no-user":        rpctypes.ErrUserEmpty,
 	"bad-password":   rpctypes.ErrAuthFailed,
@@ -284,6 +285,7 @@ func (s *script) fault(a []string) {
 		"after":         {After: why},
 		"hang":          {Hang: true},
 		"lost":          {HangAfter: true}, // the answer
+		"idle":          {Idle: true}, // answered with success, and not done
 		"stale":         {Stale: true},
 		"twice":         {Duplicate: true},
 		"killed-before": {OnCall: func() { s.process.die() }, Hang: true},

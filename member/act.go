@@ -12,6 +12,7 @@ import (
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/classify"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/hook"
 	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
@@ -24,13 +25,13 @@ func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, e
 	case decide.DoRefuse:
 		return verdict{}, act.Why
 	case decide.DoAddLearner, decide.DoAddVoter:
-		return r.add(ctx, c, act.Do == decide.DoAddLearner)
+		return r.add(ctx, c, act)
 	case decide.DoRemove:
 		return r.remove(ctx, c, act)
 	case decide.DoUpdate:
 		r.reached(StepAdd)
 		r.emit(Event{Kind: Updating, Member: &act.Member, Text: act.Text})
-		return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
+		return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 			return r.client.Update(ctx, via, act.Member.ID, r.urls)
 		})
 	case decide.DoArchive:
@@ -39,17 +40,17 @@ func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, e
 	case decide.DoStart:
 		return r.start(ctx, c, act.Member)
 	case decide.DoPromote:
-		return r.promote(ctx, c, act.Member)
+		return r.promote(ctx, c, act)
 	case decide.DoMoveLeader:
 		r.emit(Event{Kind: Moving, Member: &act.Member, Text: act.Text})
-		return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
+		return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 			return r.client.MoveLeader(ctx, via, act.Member.ID)
 		})
 	case decide.DoDone:
 		r.finish(c, act)
 		return verdict{done: true}, nil
 	}
-	if errors.Is(act.Why, reason.ErrSlotTaken) {
+	if errors.Is(act.Why, reason.ErrSlotTaken) || c.Blind != nil {
 		return r.wait(act.Member, act.Why, r.faults)
 	}
 	r.nudge(ctx, c)
@@ -60,11 +61,11 @@ func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, e
 }
 
 // permitted asks a hook right before its write.
-func permitted(ctx context.Context, hook func(context.Context, cluster.Member) error, m cluster.Member) error {
-	if hook == nil {
+func permitted(ctx context.Context, may func(context.Context, cluster.Member) error, m cluster.Member) error {
+	if may == nil {
 		return nil
 	}
-	if err := hook(ctx, m); err != nil {
+	if err := hook.Do(ctx, func(ctx context.Context) error { return may(ctx, m) }); err != nil {
 		return hookFailed(err, "the caller's hook refuses it")
 	}
 	return nil
@@ -74,7 +75,7 @@ func permitted(ctx context.Context, hook func(context.Context, cluster.Member) e
 // follower hides the reason of a refusal behind a 7 s timeout (E§1.6). Whatever
 // it answers, the next pass looks before anything is repeated; only an error
 // that no wait heals is returned as final.
-func (r *run) write(ctx context.Context, c decide.Case, send func(context.Context, cluster.Target) error) (verdict, error) {
+func (r *run) write(ctx context.Context, c decide.Case, act decide.Act, send func(context.Context, cluster.Target) error) (verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return verdict{}, r.contextEnded(err) // nothing was sent
 	}
@@ -85,8 +86,9 @@ func (r *run) write(ctx context.Context, c decide.Case, send func(context.Contex
 	defer cancel()
 	err := send(bounded, via)
 	if err == nil {
-		return again, nil
+		return r.answered(act)
 	}
+	r.success = decide.Act{}
 	err = fmt.Errorf("asked %s: %w", whom, err)
 	r.last = err
 	switch classify.Of(err) {
@@ -95,11 +97,25 @@ func (r *run) write(ctx context.Context, c decide.Case, send func(context.Contex
 		return verdict{}, reason.Because(classify.Reason(err), err)
 	case classify.SlotFull: // refused by all
 		r.entry.author, r.changed = others, before
-		if r.slotLimit = len(c.Snapshot.Learners()); r.slotLimit > 0 {
+		if r.slot = (slot{len(c.Snapshot.Learners()), time.Now()}); r.slot.limit > 0 {
 			return again, nil
 		}
 	}
+	if why := classify.Reason(err); why != nil {
+		err = reason.Within(why, err)
+	}
 	return r.wait(cluster.Member{}, r.explained(c, err), r.faults)
+}
+
+// answered is a write that was answered with success. The next look shows it; where it
+// did not, and the same is answered so once more, that is waited for like anything
+// else: nothing is repeated without a pause, or without an end.
+func (r *run) answered(act decide.Act) (verdict, error) {
+	if r.success.Do != act.Do || r.success.Member.ID != act.Member.ID {
+		r.success = act
+		return again, nil
+	}
+	return r.wait(act.Member, reason.Of(reason.ErrNotShown, "%s", act.Do), r.faults)
 }
 
 // explained adds to a server's refusal of an add what the forecast knows.
@@ -114,7 +130,8 @@ func (r *run) explained(c decide.Case, err error) error {
 // add adds our entry. The list of this pass has no such entry; if one is there
 // in the next, it counts as added by this call, its answer lost or not: it has
 // our URLs, and nobody else would own it.
-func (r *run) add(ctx context.Context, c decide.Case, learner bool) (verdict, error) {
+func (r *run) add(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
+	learner := act.Do == decide.DoAddLearner
 	m := cluster.Member{Name: r.name, PeerURLs: r.urls, Learner: learner}
 	if err := permitted(ctx, r.config.MayAdd, m); err != nil {
 		return verdict{}, err
@@ -131,7 +148,7 @@ func (r *run) add(ctx context.Context, c decide.Case, learner bool) (verdict, er
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Adding, Member: &m})
 	r.entry = entry{author: perhaps}
-	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
+	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 		_, err := r.client.Add(ctx, via, r.urls, learner)
 		return err
 	})
@@ -169,7 +186,8 @@ func (r *run) remove(ctx context.Context, c decide.Case, act decide.Act) (verdic
 	r.reached(StepRemove)
 	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
 	r.removal = removal{id: act.Member.ID, at: time.Now()}
-	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
+	r.replaced = r.replaced || act.Member.ID == r.entry.id
+	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 		return r.client.Remove(ctx, via, act.Member.ID)
 	})
 }
@@ -178,21 +196,29 @@ func (r *run) remove(ctx context.Context, c decide.Case, act decide.Act) (verdic
 // a joiner asks one voter for the list and exits if that one is behind (E§2.4,
 // etcd #14174).
 func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdict, error) {
-	behind := r.unaware(ctx, c, m)
+	restart := c.Data.Kind == cluster.DataMember && c.Data.MemberID == m.ID
+	var behind error
+	if !restart { // with its own data it asks nobody for the list
+		behind = r.unaware(ctx, c, m)
+	}
 	if ctx.Err() != nil {
 		return verdict{}, ctx.Err()
 	}
 	if behind != nil {
 		return r.wait(m, behind, r.waits)
 	}
-	spec, err := r.startSpec(c, m)
+	spec, err := r.startSpec(c.Snapshot, m)
+	if c.Blind != nil {
+		spec, err = StartSpec{Name: r.name, MemberID: m.ID, ClusterID: c.Data.ClusterID, PeerURLs: r.urls}, nil
+	}
+	spec.Restart = restart
 	if err != nil {
 		return verdict{}, err
 	}
 	r.reached(StepStart)
 	r.emit(Event{Kind: Starting, Member: &m})
 	if r.config.Start != nil {
-		if err := r.config.Start(ctx, spec); err != nil {
+		if err := hook.Do(ctx, func(ctx context.Context) error { return r.config.Start(ctx, spec) }); err != nil {
 			if ctx.Err() != nil {
 				r.last = err
 				return verdict{}, ctx.Err()
@@ -201,6 +227,7 @@ func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdi
 		}
 	}
 	r.entry.id, r.entry.started, r.result.Started = m.ID, true, time.Now()
+	r.entry.given, r.entry.starts = spec.InitialCluster, r.entry.starts+1
 	r.reached(StepCatchUp)
 	r.emit(Event{Kind: Started, Member: &m})
 	r.watch.stop()
@@ -208,21 +235,27 @@ func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdi
 	return again, nil
 }
 
-func (r *run) startSpec(c decide.Case, m cluster.Member) (StartSpec, error) {
+func (r *run) startSpec(s cluster.Snapshot, m cluster.Member) (StartSpec, error) {
+	initial, err := r.initialCluster(s, m)
+	return StartSpec{
+		Name: r.name, MemberID: m.ID, ClusterID: s.ClusterID, PeerURLs: m.PeerURLs,
+		InitialCluster: initial, ServerVersion: version.Lowest(s.ServerVersions()...),
+	}, err
+}
+
+// initialCluster is built from the list as it is, our own URLs as they are listed.
+func (r *run) initialCluster(s cluster.Snapshot, m cluster.Member) (string, error) {
 	var others []initialcluster.Entry
-	for _, other := range c.Snapshot.Members {
+	for _, other := range s.Members {
 		if other.ID != m.ID {
 			others = append(others, initialcluster.Entry{Name: other.Name, PeerURLs: other.PeerURLs})
 		}
 	}
-	list, err := initialcluster.Build(initialcluster.Entry{Name: r.name, PeerURLs: r.urls}, others)
+	list, err := initialcluster.Build(initialcluster.Entry{Name: r.name, PeerURLs: m.PeerURLs}, others)
 	if err != nil {
-		return StartSpec{}, fmt.Errorf("initial cluster: %w", err)
+		return "", fmt.Errorf("initial cluster: %w", err)
 	}
-	return StartSpec{
-		Name: r.name, MemberID: m.ID, ClusterID: c.Snapshot.ClusterID, PeerURLs: r.urls,
-		InitialCluster: list.String(), ServerVersion: version.Lowest(c.Snapshot.ServerVersions()...),
-	}, nil
+	return list.String(), nil
 }
 
 // unaware asks every voter that answers whether its own list has our entry.
@@ -251,7 +284,8 @@ func find(l cluster.List, id cluster.ID) (cluster.Member, bool) {
 }
 
 // promote asks for the vote. The gate has just been passed, in this pass.
-func (r *run) promote(ctx context.Context, c decide.Case, m cluster.Member) (verdict, error) {
+func (r *run) promote(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
+	m := act.Member
 	if err := permitted(ctx, r.config.MayPromote, m); err != nil {
 		return verdict{}, err
 	}
@@ -259,7 +293,7 @@ func (r *run) promote(ctx context.Context, c decide.Case, m cluster.Member) (ver
 	r.reached(StepPromote)
 	r.entry.asked = true
 	r.emit(Event{Kind: Promoting, Member: &m})
-	return r.write(ctx, c, func(ctx context.Context, via cluster.Target) error {
+	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 		return r.client.Promote(ctx, via, m.ID)
 	})
 }

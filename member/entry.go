@@ -11,6 +11,8 @@ type entry struct {
 	id      cluster.ID // as last seen; 0: it has not been
 	author  author     // who added it
 	started bool       // Start was called for it
+	given   string     // the initial cluster that start got
+	starts  int        // how often it was called
 	asked   bool       // a vote was asked for
 	missed  time.Time  // since when it is not in the list; zero: it is, or nobody looked
 }
@@ -38,6 +40,23 @@ func (e entry) mine() cluster.ID {
 		return e.id
 	}
 	return 0
+}
+
+// slot is etcd's last "too many learners": how many there were, and when that was.
+type slot struct {
+	limit int
+	at    time.Time
+}
+
+// askAgain is how long that answer holds: a slot may have been freed, or the limit
+// raised, and no list shows either.
+const askAgain = 30 * time.Second
+
+func (s slot) known() int {
+	if time.Since(s.at) >= askAgain {
+		return 0
+	}
+	return s.limit
 }
 
 // removal is the remove that this call has sent last.

@@ -9,6 +9,7 @@ import (
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/classify"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/hook"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
@@ -56,8 +57,8 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 // asks our own member, if there is one.
 func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
 	c, err := r.gather(ctx, fresh)
-	if err != nil {
-		return decide.Case{}, err
+	if err != nil || c.Blind != nil {
+		return c, err
 	}
 	if id, gone := r.departed(c.Snapshot); gone && id == r.entry.id {
 		started := r.entry.started
@@ -70,7 +71,8 @@ func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
 	switch {
 	case found:
 		r.note(ours)
-		c.Started = r.entry.startedAs()
+		c.Started, c.Given, c.Starts = r.entry.startedAs(), r.entry.given, r.entry.starts
+		c.Initial, _ = r.initialCluster(c.Snapshot, ours.Member) // what is wrong with it, a start will tell
 		r.hear(ctx, &c, ours)
 	case !c.Snapshot.NoQuorum:
 		c.Missing, c.Started = r.missing(), r.entry.id
@@ -93,11 +95,11 @@ func (r *run) departing(ctx context.Context, id cluster.ID, started bool) error 
 func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 	s, err := r.looker.Look(ctx, fresh)
 	if err != nil {
-		return decide.Case{}, err
+		return r.unseen(ctx, err)
 	}
-	c := decide.Case{Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slotLimit}
+	c := decide.Case{Replaced: r.replaced, Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slot.known()}
 	if r.config.DataDir != nil {
-		if c.Data, err = r.config.DataDir.Inspect(ctx); err != nil {
+		if c.Data, err = r.inspect(ctx); err != nil {
 			return decide.Case{}, hookFailed(err, "the data directory could not be inspected")
 		}
 	}
@@ -106,9 +108,23 @@ func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 		c.Survey = r.looker.Survey(ctx, &c.Snapshot)
 	}
 	if r.entry.started && !r.undoing && r.config.Exited != nil {
-		c.Exit = r.config.Exited(ctx)
+		c.Exit, _ = hook.Call(ctx, func(ctx context.Context) (*cluster.ExitError, error) { return r.config.Exited(ctx), nil })
 	}
 	return c, nil
+}
+
+// unseen is the case where nobody answers: what our own data directory holds is all
+// that is known then.
+func (r *run) unseen(ctx context.Context, err error) (decide.Case, error) {
+	if r.undoing || r.config.DataDir == nil || !errors.Is(err, reason.ErrUnreachable) || classify.Of(err) == classify.Fatal || ctx.Err() != nil {
+		return decide.Case{}, err
+	}
+	data, fault := r.inspect(ctx)
+	if fault != nil {
+		return decide.Case{}, hookFailed(fault, "the data directory could not be inspected")
+	}
+	r.last = err
+	return decide.Case{Blind: err, Data: data, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs()}, nil
 }
 
 // hear asks our own member: how far it is, whether it reads, whether it serves.

@@ -63,6 +63,9 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 		return Plan{}, r.joinError(r.waiting.why) // where a join would wait
 	}
 	act := r.decide(c)
+	if c.Blind != nil && act.Do == decide.DoWait {
+		return Plan{}, r.joinError(c.Blind)
+	}
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Why: reason.Discreet(act.Why), Snapshot: c.Snapshot,
 		Forecast: cluster.Foresee(c.Snapshot, cluster.ToPromote, act.Member),
 		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion)}
@@ -89,7 +92,7 @@ func (e *Engine) Add(ctx context.Context, peerURL string) (StartSpec, error) {
 		return StartSpec{}, r.fail(ctx, err)
 	}
 	if spec.MemberID == 0 {
-		return r.startSpec(decide.Case{Snapshot: r.looker.Last}, r.result.Member)
+		return r.startSpec(r.looker.Last, r.result.Member)
 	}
 	return spec, nil
 }

@@ -28,6 +28,7 @@ var (
 	ErrGone          = reason.ErrGone
 	ErrRoleDisagrees = reason.ErrRoleDisagrees
 	ErrHook          = reason.ErrHook
+	ErrNotShown      = reason.ErrNotShown
 	ErrNoVersion     = reason.ErrNoVersion
 )
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/hook"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
@@ -40,7 +41,7 @@ func Leave(ctx context.Context, client cluster.Client, id cluster.ID, config Con
 	if err := remove(ctx, VerbLeave, client, id, config); err != nil || config.Stop == nil {
 		return err
 	}
-	if err := config.Stop(ctx); err != nil {
+	if err := hook.Do(ctx, config.Stop); err != nil {
 		return fmt.Errorf("member %s is removed, but its server could not be stopped: %w", id, err)
 	}
 	return nil

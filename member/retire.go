@@ -2,8 +2,10 @@ package member
 
 import (
 	"context"
+	"errors"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/hook"
 )
 
 // retire stops the server of a member that is gone, and moves its data aside: a
@@ -12,7 +14,7 @@ import (
 // that was started cannot be stopped, none. It returns what it did, in words.
 func (r *run) retire(ctx context.Context, id cluster.ID, started bool, why string) (did string, err error) {
 	if r.config.Stop != nil {
-		if err := r.config.Stop(ctx); err != nil {
+		if err := hook.Do(ctx, r.config.Stop); err != nil {
 			return did, hookFailed(err, "member %s is gone, but its server could not be stopped", id)
 		}
 		r.emit(Event{Kind: Stopped})
@@ -34,9 +36,19 @@ func (r *run) retire(ctx context.Context, id cluster.ID, started bool, why strin
 
 // archive moves our data aside if it is that member's.
 func (r *run) archive(ctx context.Context, id cluster.ID) (moved bool, err error) {
-	data, err := r.config.DataDir.Inspect(ctx)
+	data, err := r.inspect(ctx)
 	if err != nil || data.Kind != cluster.DataMember || data.MemberID != id {
 		return false, err
 	}
-	return true, r.config.DataDir.Archive(ctx)
+	if err := hook.Do(ctx, r.config.DataDir.Archive); err != nil {
+		return false, err
+	}
+	if data, err = r.inspect(ctx); err == nil && data.Kind == cluster.DataMember && data.MemberID == id {
+		err = errors.New("the Archive hook returned, and the data is still there")
+	}
+	return true, err
+}
+
+func (r *run) inspect(ctx context.Context) (cluster.DataInfo, error) {
+	return hook.Call(ctx, r.config.DataDir.Inspect)
 }

@@ -27,18 +27,20 @@ type run struct {
 	waits   *pace.Proportional          // while nothing is wrong
 	watches *pace.Proportional          // the same, while a probe of the server wakes us
 
-	step      Step
-	changed   bool // a membership write was sent and may have been applied
-	entry     entry
-	removal   removal
-	greeted   bool    // the first look was reported
-	stepping  bool    // this is a Step, not a Join
-	undoing   bool    // a failed join is undone
-	slotLimit int     // see decide.Case
-	last      error   // the last real error of a server or a hook
-	waiting   waiting // what is waited for
-	watch     *watch  // of the entry Start was called for
-	result    Result
+	step     Step
+	changed  bool // a membership write was sent and may have been applied
+	entry    entry
+	removal  removal
+	replaced bool       // see decide.Case
+	greeted  bool       // the first look was reported
+	stepping bool       // this is a Step, not a Join
+	undoing  bool       // a failed join is undone
+	slot     slot       // what etcd said of it last
+	success  decide.Act // the write that was answered with success last
+	last     error      // the last real error of a server or a hook
+	waiting  waiting    // what is waited for
+	watch    *watch     // of the entry Start was called for
+	result   Result
 }
 
 func (e *Engine) newRun(ctx context.Context, verb Verb, peerURL string) (*run, error) {
@@ -117,7 +119,11 @@ func (r *run) sleep(ctx context.Context, pause backoff.BackOff) error {
 	if pause == nil {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(pause.NextBackOff())
+	d := pause.NextBackOff()
+	if left, ends := r.patience(); ends { // a wait overshoots by nothing
+		d = min(d, max(left, 0))
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

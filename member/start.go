@@ -13,11 +13,16 @@ type StartSpec struct {
 	Name      string     `json:"name"`     // etcd's --name
 	MemberID  cluster.ID `json:"memberID"` // the entry this process will be; an idempotent start is keyed by it
 	ClusterID cluster.ID `json:"clusterID"`
-	// PeerURLs are the caller's strings, unchanged: etcd wants its
-	// --initial-advertise-peer-urls equal to what was added.
+	// Restart says that the data directory holds this very member: etcd reads no
+	// initial cluster then.
+	Restart bool `json:"restart,omitempty"`
+	// PeerURLs are the strings of the list: etcd wants its
+	// --initial-advertise-peer-urls equal to them, and an adopted entry may be spelled
+	// otherwise than the caller does.
 	PeerURLs []string `json:"peerURLs"`
 	// InitialCluster is the value of --initial-cluster: every member with all
-	// its peer URLs, rebuilt from the live list right before this start.
+	// its peer URLs, rebuilt from the live list right before this start. Empty where
+	// only our own intact data is known, because nobody answered.
 	InitialCluster string `json:"initialCluster"`
 	// ServerVersion is the lowest version among the servers that answered.
 	ServerVersion version.Version `json:"serverVersion,omitzero"`

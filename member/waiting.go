@@ -83,20 +83,30 @@ func (m moving) As(target any) bool {
 	return ok
 }
 
-// outwaited ends a wait in which nothing moved for StallTimeout. The wait for a
-// slot ends with the caller's context only: the holder moves, not we.
+// settling is how long etcd's own rule of five seconds may keep us waiting: no
+// StallTimeout ends that.
+const settling = 15 * time.Second
+
+// outwaited ends a wait in which nothing moved for StallTimeout.
 func (r *run) outwaited() error {
-	var stall *cluster.StallError
-	switch {
-	case r.waiting.why == nil || errors.Is(r.waiting.why, reason.ErrSlotTaken):
-		return nil
-	case errors.As(r.waiting.why, &stall):
-		if stall.Progress.Stalled(r.config.StallTimeout) {
-			return stall
-		}
-		return nil
-	case time.Since(r.waiting.since) >= r.config.StallTimeout:
+	if left, ends := r.patience(); ends && left <= 0 {
 		return r.waiting.why
 	}
 	return nil
+}
+
+// patience is how long the present wait may still last. The wait for a slot ends with
+// the caller's context only: the holder moves, not we.
+func (r *run) patience() (left time.Duration, ends bool) {
+	limit := r.config.StallTimeout
+	var stall *cluster.StallError
+	switch {
+	case r.waiting.why == nil, errors.Is(r.waiting.why, reason.ErrSlotTaken):
+		return 0, false
+	case errors.As(r.waiting.why, &stall):
+		return limit - stall.Progress.Still, stall.Progress.Stalls()
+	case errors.Is(r.waiting.why, reason.ErrUnhealthy):
+		limit = max(limit, settling)
+	}
+	return limit - time.Since(r.waiting.since), true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/classify"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
+	"github.com/etcdjoin/etcdjoin/internal/hook"
 	"github.com/etcdjoin/etcdjoin/internal/pace"
 	"github.com/etcdjoin/etcdjoin/internal/probe"
 )
@@ -77,11 +78,16 @@ func (w *watch) mayBeReady() bool { return w != nil && w.reader.Heard().Live(w.r
 
 // read asks through the member itself, else the host that can.
 func (w *watch) read(ctx context.Context, t cluster.Target) (cluster.ReadAnswer, error) {
-	answer, err := w.client.Read(ctx, t)
-	if err == nil || w.reach.Alive == nil {
-		return answer, err
+	if w.reach.Alive == nil {
+		return w.client.Read(ctx, t)
 	}
-	word, hookErr := w.reach.Alive(ctx, t.Member)
+	half, cancel := context.WithTimeout(ctx, pace.Half(ctx)) // the hook gets its turn where packets are dropped
+	answer, err := w.client.Read(half, t)
+	cancel()
+	if err == nil {
+		return answer, nil
+	}
+	word, hookErr := hook.Call(ctx, func(ctx context.Context) (cluster.Liveness, error) { return w.reach.Alive(ctx, t.Member) })
 	if hookErr != nil || word != cluster.Alive {
 		return cluster.ReadAnswer{}, errors.Join(err, hookErr)
 	}

@@ -21,6 +21,8 @@ type Fault struct {
 	Before error
 	// Hang loses the call: it has no effect, and hangs until its context ends.
 	Hang bool
+	// Idle answers with success and an empty answer at once; the call has no effect.
+	Idle bool
 	// Late lets the request reach the server this much later, even if the caller
 	// has given up by then.
 	Late time.Duration
@@ -151,6 +153,8 @@ func faulty[T any](ctx context.Context, f Fault, call func() (T, error)) (v T, e
 		return v, f.Before
 	case f.Hang:
 		return v, hang(ctx)
+	case f.Idle:
+		return v, nil
 	}
 	answer, err := call()
 	if f.OnDone != nil {

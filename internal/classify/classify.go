@@ -75,6 +75,7 @@ func text(err error) string { return rpctypes.ErrorDesc(err) }
 // (a refused connection, a broken stream, a deadline) can heal; refused TLS can
 // not, and the caller's own reasons can not.
 func Of(err error) Class {
+	err = counts(err)
 	c, known := Retry, false
 	walk(err, func(e error) {
 		if m, ok := classes[text(e)]; ok && !known {
@@ -84,7 +85,7 @@ func Of(err error) Class {
 	switch {
 	case known:
 		return c
-	case TLSRefused(err):
+	case errors.Is(err, reason.ErrClosed), TLSRefused(err):
 		return Fatal
 	}
 	return Retry
@@ -109,6 +110,7 @@ func walk(err error, visit func(error)) {
 // TLSRefused finds a TLS failure by words: gRPC flattens the handshake's error
 // into text, so there is no type left to look for.
 func TLSRefused(err error) bool {
+	err = counts(err)
 	found := false
 	walk(err, func(e error) {
 		for _, words := range []string{"authentication handshake failed", "x509:", "remote error: tls:"} {
@@ -126,17 +128,25 @@ func IsDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// Reason names the reason behind a server's fatal answer.
+// Reason names the reason behind a server's answer; nil where it has none, or heals by
+// looking again.
 func Reason(err error) error {
+	err = counts(err)
 	switch {
+	case errors.Is(err, reason.ErrClosed):
+		return reason.ErrClosed
 	case TLSRefused(err):
 		return reason.ErrTLS
 	case errors.Is(err, rpctypes.ErrMemberBadURLs):
 		return reason.ErrBadURL
 	case errors.Is(err, rpctypes.ErrCorrupt):
 		return reason.ErrCorrupt
+	case errors.Is(err, rpctypes.ErrUnhealthy), errors.Is(err, rpctypes.ErrMemberNotEnoughStarted):
+		return reason.ErrUnhealthy
+	case Of(err) == Fatal:
+		return reason.ErrDenied
 	}
-	return reason.ErrDenied
+	return nil
 }
 
 // Normalise makes etcd's errors comparable with rpctypes' client-side values,

@@ -22,12 +22,17 @@ type Case struct {
 	Data     cluster.DataInfo // what our data directory holds
 	Policy   Policy
 
+	Blind     error              // why nobody could be asked; nil: Snapshot is what was found
 	Started   cluster.ID         // the entry that Start was called for by this call
 	Missing   time.Duration      // for how long that entry has not been in the list
 	SlotLimit int                // learners in the cluster when etcd last said "too many"; 0: it never did
 	Proof     *Proof             // of a read through our learner in this pass
 	Served    bool               // our voter answered a linearizable list in this pass
 	Survey    *cluster.Survey    // of this pass, nil if nothing was asked
+	Initial   string             // the initial cluster a start would get now
+	Given     string             // the one that the last start got; empty: there was none
+	Starts    int                // how often Start was called for the entry
+	Replaced  bool               // this call has removed an entry of ours because its log was lost
 	Exit      *cluster.ExitError // how the server process that was started ended; nil: it runs, or nobody knows
 	Progress  cluster.Progress
 }
@@ -103,6 +108,9 @@ type Strategy interface {
 // level-triggered: it knows nothing of what we believe we did, so that a crash at
 // any point needs no case of its own.
 func Next(c Case, s Strategy) Act {
+	if c.Blind != nil {
+		return blind(c)
+	}
 	ours, found, refused := identify(c)
 	switch {
 	case errors.Is(refused, reason.ErrAddress):
@@ -192,13 +200,48 @@ func moved(c Case, why error) Act {
 // ended decides where the server process is known to have ended. One that panics
 // on "tocommit" has lost the log that the others remember.
 func ended(c Case, s Strategy, ours cluster.Seen) Act {
-	if ours.Learner && strings.Contains(c.Exit.Output, "tocommit(") {
+	switch {
+	case ours.Learner && strings.Contains(c.Exit.Output, "tocommit(") && !c.Replaced:
 		return lostDisk(c, s, ours)
+	case outdated(c, ours):
+		return StartIt(ours.Member, "the member list has changed since it was started")
 	}
 	return Refused(c.Exit)
 }
 
-// withoutQuorum permits one thing: starting our own entry that never ran. That
+// mostStarts is how often a server is started whose initial cluster was outdated
+// before it looked.
+const mostStarts = 5
+
+// outdated reports whether the list has changed between a start and the server's own
+// look at it: then it exits with "member count is unequal" and has written nothing
+// (E§2.4). Once it has published itself, or answers, it has passed that.
+func outdated(c Case, ours cluster.Seen) bool {
+	return c.Started == ours.ID && !ours.Started() && c.Progress.Phase == cluster.NotStarted &&
+		c.Given != "" && c.Given != c.Initial && c.Starts < mostStarts
+}
+
+// blind decides where nobody can be asked. One thing can only help: to start our own
+// intact data. After a power cut every host comes up like this, and someone must be
+// first; etcd reads no initial cluster then, and a member that was removed meanwhile
+// learns that from the others.
+func blind(c Case) Act {
+	if c.Data.Kind == cluster.DataMember && c.Started != c.Data.MemberID {
+		m := cluster.Member{ID: c.Data.MemberID, Name: c.Name, PeerURLs: c.PeerURLs}
+		return StartIt(m, "its data is intact, and nobody answers")
+	}
+	return WaitFor(cluster.Member{}, c.Blind)
+}
+
+// restarts reports whether our own intact data is to be started: it is of the entry,
+// and nobody answers for that.
+func restarts(c Case, ours cluster.Seen) bool {
+	return c.Data.Kind == cluster.DataMember && c.Data.MemberID == ours.ID &&
+		ours.Liveness != cluster.Alive && c.Started != ours.ID
+}
+
+// withoutQuorum permits two things, both starts that can only help: our own intact
+// data, and our own entry that never ran. That
 // heals the cluster if it was waiting for exactly this voter, as a joiner of the
 // old way leaves it that died between add and start in a one-member cluster. Any
 // Member may start at any time, so it can do no harm; every other act needs facts
@@ -207,6 +250,8 @@ func withoutQuorum(c Case, ours cluster.Seen, found bool) Act {
 	none := reason.Of(reason.ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
 	other, taken := c.Snapshot.ByName(c.Name)
 	switch {
+	case found && restarts(c, ours):
+		return StartIt(ours.Member, "its data is intact, and the cluster has no quorum without it")
 	case c.Exit != nil: // nobody will wait for the quorum any more
 		return Refused(c.Exit)
 	case !found || ours.Started() || c.Started == ours.ID || c.Data.Kind == cluster.DataMember && c.Data.MemberID != ours.ID:
@@ -325,6 +370,8 @@ func unstarted(c Case, s Strategy, ours cluster.Seen) Act {
 		return archive(c, ours.Member, reason.Of(reason.ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.ID))
 	case c.Started != ours.ID:
 		return s.Found(c, ours)
+	case outdated(c, ours):
+		return StartIt(ours.Member, "the member list has changed since it was started")
 	case ours.Learner:
 		return s.Learner(c, ours)
 	}

@@ -113,8 +113,8 @@ func brokenPromise(c decide.Case, act decide.Act, byLearner bool) string {
 			return "on data that is not its own"
 		case c.Started == target.ID:
 			return "it was started already"
-		case c.Snapshot.NoQuorum && target.Started():
-			return "there is no quorum, and it has run before"
+		case c.Snapshot.NoQuorum && target.Started() && c.Data.Kind != cluster.DataMember:
+			return "there is no quorum, it has run before, and its data is not there"
 		}
 	case decide.DoPromote:
 		switch p := c.Proof; {

@@ -138,8 +138,11 @@ var table = map[string]struct {
 }
 
 // withoutQuorum is the same table where the cluster has no quorum: nothing is
-// done but starting our own entry that never ran.
+// done but starting our own entry that never ran, and our own intact data.
 var withoutQuorum = map[string]map[string]want{
+	"a learner that has run, silent": {"ours": start},
+	"a voter, silent":                {"ours": start},
+	"a voter, dead":                  {"ours": start},
 	"a learner that never ran": {"unknown": start, "empty": start, "ours": start},
 	"a voter that never ran":   {"unknown": start, "empty": start, "ours": start},
 }

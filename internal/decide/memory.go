@@ -23,5 +23,6 @@ type Memory struct {
 	Removing  cluster.ID               `json:"removing,omitempty"`  // whom this joiner removes
 	RemovedAt time.Time                `json:"removedAt,omitzero"`  // when it last did
 	SlotLimit int                      `json:"slotLimit,omitempty"` // learners there were at etcd's last "too many"
+	SlotAt    time.Time                `json:"slotAt,omitzero"`     // when that was
 	Since     map[cluster.ID]time.Time `json:"since,omitempty"`     // when each member was first seen
 }

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"context"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -32,3 +33,12 @@ func (p *Proportional) NextBackOff() time.Duration {
 }
 
 func (p *Proportional) Reset() { p.Began = time.Now() }
+
+// Half is half of the time that ctx has left; a second where it has no end.
+func Half(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Second
+	}
+	return time.Until(deadline) / 2
+}

@@ -32,6 +32,11 @@ func PeerURLs(urls []string) ([]peerurl.URL, error) {
 	if err != nil {
 		return nil, InputOf(err)
 	}
+	for _, u := range parsed {
+		if u.Unix() {
+			return nil, Input("peerURL", u.Raw(), "is a socket of one machine: no read through the member could be asked there, which its vote hangs on")
+		}
+	}
 	return parsed, nil
 }
 

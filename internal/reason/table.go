@@ -132,6 +132,15 @@ var (
 
 // What is found where there is no reason of our own.
 var (
+	ErrClosed = declare("Closed", Caller,
+		"the client is closed",
+		"make a new client; close it only after the last operation has returned")
+	ErrUnhealthy = declare("Unhealthy", Again,
+		"etcd calls the cluster unhealthy",
+		"etcd wants the members to be connected for five seconds: bring the silent ones back, or remove those that are dead")
+	ErrNotShown = declare("NotShown", Again,
+		"a write was answered with success and the list does not show it",
+		"compare each voter's own list; Join again once they agree")
 	ErrHook = declare("Hook", Caller,
 		"a hook of the caller failed",
 		"look at what the hook says; Join again once it can succeed")
