@@ -28,6 +28,9 @@ type Client interface {
 	// PeerMembers is the list that the member's peer port shows; no quorum, no
 	// auth. Before it has data, it is the member's own initial cluster.
 	PeerMembers(ctx context.Context, at Target) (List, error)
+	// Ask asks who is at a peer URL that nobody should be at yet, with requests that
+	// have no effect on an etcd server. An error: nobody there speaks HTTP.
+	Ask(ctx context.Context, peerURL string) ([]Reply, error)
 	// Metrics reads what the member exports, on its metrics URL where that is
 	// known, else on its client URL.
 	Metrics(ctx context.Context, at Target) (Metrics, error)

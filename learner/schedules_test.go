@@ -129,7 +129,7 @@ func (st *stage) joinAll(t *testing.T, urls []string, mishaps bool) []error {
 			ctx, cancel = context.WithTimeout(t.Context(), st.within)
 		}
 		w := wire{next: st.cluster, far: time.Duration(i) * 541 * time.Nanosecond, dead: new(atomic.Bool),
-			other: func(cluster.ID) cluster.ID { return clustertest.ClusterID }, wrote: func(clustertest.Op, error) { st.check() }}
+			other: func(answers, _ cluster.ID) cluster.ID { return answers }, wrote: func(clustertest.Op, error) { st.check() }}
 		if mishaps && i == 0 {
 			st.begin(func() {
 				w.dead.Store(true)

@@ -53,6 +53,8 @@ func init() {
 		"own":          func(s *script, a []string) { s.cluster.OwnEndpoints(a...) },                               // <url>...: the caller's endpoints
 		"route":        func(s *script, a []string) { s.cluster.Route(a[0], s.id(a, 1)) },                          // <url> <id>
 		"usurp":        func(s *script, a []string) { s.usurped.Store(s.id(a, 0), true) },                          // <id>: another cluster's server answers in its place
+		"web":          (*script).web,                                                                              // <url> <status>|garbage|asks-certificate [version=<text>] [cluster=<id>] [body=<text>]
+		"stranger":     func(s *script, a []string) { s.cluster.Stranger(a[0]) },                                   // <url>: a server of another cluster
 		"raw":          func(s *script, a []string) { s.cluster.AddRaw(s.entry(a)) },                               // [id=] [name=] peer=<url>,… [client=<url>,…] [learner]
 		"operator":     (*script).operator,                                                                         // promotes|removes <id>, or updates <id> <url>
 		"diverge":      (*script).diverge,                                                                          // <id> [without <id>]
@@ -116,8 +118,14 @@ var knobs = map[string]func(*process, string){
 	"alive":            func(p *process, v string) { p.reach.Alive = p.s.alive(v) },
 	"endpoints":        func(p *process, v string) { p.reach.Endpoints = p.s.endpoints(v) },
 	"may-add":          func(p *process, v string) { p.config.MayAdd = refusing(v) },
-	"may-promote":      func(p *process, v string) { p.config.MayPromote = refusing(v) },
-	"may-remove":       func(p *process, v string) { p.config.MayRemove = refusing(v) },
+	"may-add-meanwhile": func(p *process, v string) { // a command, with _ for spaces
+		p.config.MayAdd = func(context.Context, cluster.Member) error {
+			p.s.do(strings.ReplaceAll(v, "_", " "))
+			return nil
+		}
+	},
+	"may-promote": func(p *process, v string) { p.config.MayPromote = refusing(v) },
+	"may-remove":  func(p *process, v string) { p.config.MayRemove = refusing(v) },
 }
 
 // shown is a data directory that is not what it seems.
@@ -173,12 +181,13 @@ func exportedReasons() map[string]error {
 	return names
 }
 
-// clusterAt is the cluster whose server answers at a member's URLs.
-func (s *script) clusterAt(id cluster.ID) cluster.ID {
+// clusterAt is the cluster whose server answers at a member's URLs, where it is not
+// the one that answers.
+func (s *script) clusterAt(answers, id cluster.ID) cluster.ID {
 	if _, usurped := s.usurped.Load(id); usurped {
 		return 0xbad
 	}
-	return clustertest.ClusterID
+	return answers
 }
 
 func (s *script) id(a []string, i int) cluster.ID {
@@ -226,6 +235,29 @@ func (s *script) entry(a []string) cluster.Member {
 		}
 	}
 	return m
+}
+
+// web lets something that is no etcd server answer at a URL; "nobody" ends that.
+func (s *script) web(a []string) {
+	var w clustertest.Web
+	switch a[1] {
+	case "garbage":
+		w.Err = clustertest.Garbage
+	case "asks-certificate":
+		w.Err = clustertest.AsksCertificate
+	case "distrusted":
+		w.Err = errs["x509"]
+	case "nobody":
+	default:
+		w.Status = s.number(a, 1)
+	}
+	for _, arg := range a[2:] {
+		key, value, _ := strings.Cut(arg, "=")
+		fields := map[string]*string{"version": &w.Version, "cluster": &w.ClusterID, "body": &w.Body}
+		require.Contains(s.t, fields, key)
+		*fields[key] = value
+	}
+	s.cluster.Serve(a[0], w)
 }
 
 func (s *script) operator(a []string) {

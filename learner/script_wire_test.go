@@ -19,8 +19,8 @@ type wire struct {
 	next  cluster.Client
 	far   time.Duration // what each call of this process takes longer
 	dead  *atomic.Bool
-	other func(cluster.ID) cluster.ID // the cluster whose server answers at a member's URLs
-	wrote func(clustertest.Op, error) // hears of every write
+	other func(answers, at cluster.ID) cluster.ID // the cluster whose server answers at a member's URLs
+	wrote func(clustertest.Op, error)             // hears of every write
 }
 
 var errKilled = errors.New("the process was killed")
@@ -66,7 +66,7 @@ func (w wire) write(ctx context.Context, op clustertest.Op, at cluster.ID, call 
 func (w wire) List(ctx context.Context, from ...cluster.Target) (cluster.List, error) {
 	l, err := over(ctx, w, clustertest.OpList, 0, func() (cluster.List, error) { return w.next.List(ctx, from...) })
 	if err == nil {
-		l.ClusterID = w.other(l.By)
+		l.ClusterID = w.other(l.ClusterID, l.By)
 	}
 	return l, err
 }
@@ -78,7 +78,7 @@ func (w wire) ListAt(ctx context.Context, at cluster.Target) (cluster.List, erro
 func (w wire) Status(ctx context.Context, at cluster.Target) (cluster.Status, error) {
 	st, err := over(ctx, w, clustertest.OpStatus, at.ID, func() (cluster.Status, error) { return w.next.Status(ctx, at) })
 	if err == nil {
-		st.ClusterID = w.other(at.ID)
+		st.ClusterID = w.other(st.ClusterID, at.ID)
 	}
 	return st, err
 }
@@ -86,13 +86,20 @@ func (w wire) Status(ctx context.Context, at cluster.Target) (cluster.Status, er
 func (w wire) Read(ctx context.Context, through cluster.Target) (cluster.ReadAnswer, error) {
 	r, err := over(ctx, w, clustertest.OpRead, through.ID, func() (cluster.ReadAnswer, error) { return w.next.Read(ctx, through) })
 	if err == nil {
-		r.ClusterID = w.other(through.ID)
+		r.ClusterID = w.other(r.ClusterID, through.ID)
 	}
 	return r, err
 }
 
 func (w wire) PeerMembers(ctx context.Context, at cluster.Target) (cluster.List, error) {
 	return over(ctx, w, clustertest.OpPeerMembers, at.ID, func() (cluster.List, error) { return w.next.PeerMembers(ctx, at) })
+}
+
+func (w wire) Ask(ctx context.Context, peerURL string) ([]cluster.Reply, error) {
+	if w.dead.Load() {
+		return nil, errKilled
+	}
+	return w.next.Ask(ctx, peerURL) // it goes to our own host, which is near
 }
 
 func (w wire) Metrics(ctx context.Context, at cluster.Target) (cluster.Metrics, error) {

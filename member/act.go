@@ -141,6 +141,14 @@ func (r *run) add(ctx context.Context, c decide.Case, act decide.Act) (verdict, 
 		// out the removed ID again and refuse it (E§0.12).
 		return verdict{pause: backoff.NewConstantBackOff(wait)}, nil
 	}
+	if r.config.MayAdd != nil { // it may have taken its time
+		c.Knocks = r.looker.Knock(ctx)
+	}
+	for _, k := range c.Knocks {
+		if err := decide.Occupied(k); err != nil {
+			return verdict{}, err
+		}
+	}
 	r.warn(c)
 	if !learner {
 		r.noMargin(m, cluster.Foresee(c.Snapshot, cluster.ToAddVoter, m))
@@ -162,6 +170,11 @@ func (r *run) warn(c decide.Case) {
 	for _, h := range version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion) {
 		if h.Severity >= version.Warn {
 			r.emit(Event{Kind: Warned, Text: h.String()})
+		}
+	}
+	for _, k := range c.Knocks {
+		if text := decide.Noted(k); text != "" {
+			r.emit(Event{Kind: Warned, Text: text})
 		}
 	}
 	own, _ := reason.PeerURLs(r.urls)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/classify"
@@ -15,23 +16,31 @@ import (
 
 // pass looks, decides and does one thing. An error is final.
 func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
-	c, err := r.see(ctx, fresh)
+	c, act, err := r.weigh(ctx, fresh)
 	if err != nil {
 		return r.blind(ctx, err)
-	}
-	act := r.decide(c)
-	if (act.Writes() || act.Do == decide.DoRefuse) && !c.Snapshot.Fresh {
-		// Nothing that cannot be taken back is decided on facts that may be a
-		// pass old: no write, and no end.
-		if c, err = r.see(ctx, true); err != nil {
-			return r.blind(ctx, err)
-		}
-		act = r.decide(c)
 	}
 	if err := r.shutOut(c); err != nil {
 		return verdict{}, reason.Because(reason.ErrTLS, err)
 	}
 	return r.do(ctx, c, act)
+}
+
+// weigh looks and decides. Nothing that cannot be taken back is decided on facts that
+// may be a pass old: no write, and no end.
+func (r *run) weigh(ctx context.Context, fresh bool) (c decide.Case, act decide.Act, err error) {
+	if c, err = r.see(ctx, fresh); err != nil {
+		return c, act, err
+	}
+	act = r.decide(c)
+	if (act.Writes() || act.Do == decide.DoRefuse) && !c.Snapshot.Fresh && !fresh {
+		return r.weigh(ctx, true)
+	}
+	if decide.Knocks(c, act) {
+		c.Knocks = r.looker.Knock(ctx)
+		act, err = r.decide(c), ctx.Err()
+	}
+	return c, act, err
 }
 
 // blind is a pass that could not look.
@@ -97,7 +106,8 @@ func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 	if err != nil {
 		return r.unseen(ctx, err)
 	}
-	c := decide.Case{Replaced: r.replaced, Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slot.known()}
+	c := decide.Case{Replaced: r.replaced, Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slot.known(),
+		CanStop: r.config.Stop != nil, Leaving: r.leaving()}
 	if r.config.DataDir != nil {
 		if c.Data, err = r.inspect(ctx); err != nil {
 			return decide.Case{}, hookFailed(err, "the data directory could not be inspected")
@@ -126,6 +136,15 @@ func (r *run) unseen(ctx context.Context, err error) (decide.Case, error) {
 	r.last = err
 	return decide.Case{Blind: err, Data: data, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs()}, nil
 }
+
+// leaving reports whether a server at our URLs was told to end, or will learn that it
+// was removed, so lately that it may answer still.
+func (r *run) leaving() bool {
+	return time.Since(r.removal.at) < patienceWithEnding || time.Since(r.retired) < patienceWithEnding
+}
+
+// patienceWithEnding is for how long a server may answer after its end has begun.
+const patienceWithEnding = 30 * time.Second
 
 // hear asks our own member: how far it is, whether it reads, whether it serves.
 func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {

@@ -55,14 +55,13 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 		return Plan{}, err
 	}
 	defer r.close()
-	c, err := r.see(ctx, true)
+	c, act, err := r.weigh(ctx, true)
 	if err != nil {
 		if _, final := r.blind(ctx, err); final != nil {
 			return Plan{}, r.joinError(final)
 		}
 		return Plan{}, r.joinError(r.waiting.why) // where a join would wait
 	}
-	act := r.decide(c)
 	if c.Blind != nil && act.Do == decide.DoWait {
 		return Plan{}, r.joinError(c.Blind)
 	}

@@ -12,6 +12,7 @@ var (
 	ErrOtherName     = reason.ErrOtherName
 	ErrBadURL        = reason.ErrBadURL
 	ErrURLTaken      = reason.ErrURLTaken
+	ErrURLInUse      = reason.ErrURLInUse
 	ErrVoter         = reason.ErrVoter
 	ErrOtherWay      = reason.ErrOtherWay
 	ErrDataLost      = reason.ErrDataLost

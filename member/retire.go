@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/hook"
@@ -17,6 +18,7 @@ func (r *run) retire(ctx context.Context, id cluster.ID, started bool, why strin
 		if err := hook.Do(ctx, r.config.Stop); err != nil {
 			return did, hookFailed(err, "member %s is gone, but its server could not be stopped", id)
 		}
+		r.retired = time.Now()
 		r.emit(Event{Kind: Stopped})
 		did = " and its server stopped"
 	}

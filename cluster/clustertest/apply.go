@@ -22,8 +22,10 @@ func (c *Cluster) applyAdd(m cluster.Member) error {
 	case m.Learner && c.learners()+1 > c.limit:
 		return rpctypes.ErrTooManyLearners
 	}
-	c.nodes = append(c.nodes, &node{Member: clone(m), voter: !m.Learner, added: c.now})
+	n := &node{Member: clone(m), voter: !m.Learner, added: c.now}
+	c.nodes = append(c.nodes, n)
 	c.remember()
+	c.meet(n)
 	return nil
 }
 
@@ -98,5 +100,6 @@ func (c *Cluster) applyUpdate(id cluster.ID, urls []string, keepsLearner bool) e
 		n.Learner = false // in the list; not in raft (etcd #21694)
 	}
 	c.remember()
+	c.meet(n)
 	return nil
 }

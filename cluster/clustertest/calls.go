@@ -19,6 +19,7 @@ const (
 	OpStatus      Op = "status"
 	OpRead        Op = "read"
 	OpPeerMembers Op = "peer-members"
+	OpAsk         Op = "ask"
 	OpMetrics     Op = "metrics"
 	OpMayChange   Op = "may-change"
 	OpAdd         Op = "add" // printed as add-learner for a learner
@@ -79,7 +80,7 @@ func (c Call) name() string {
 
 func (c Call) args() []string {
 	switch c.Op {
-	case OpAdd:
+	case OpAdd, OpAsk:
 		return []string{strings.Join(c.URLs, ",")}
 	case OpUpdate:
 		return []string{c.ID.String(), strings.Join(c.URLs, ",")}

@@ -89,6 +89,7 @@ type options struct {
 	downgrading     bool
 	own             []string // endpoints of the caller's own client; nil: the voters'
 	routes          map[string]cluster.ID
+	webs            map[string]Web // by address
 	alarms          []alarm
 }
 
@@ -115,7 +116,7 @@ func New(peerURLs ...string) *Cluster {
 		removed: map[cluster.ID]bool{},
 		minted:  map[string]cluster.ID{},
 		knobs:   map[cluster.ID]*knobs{},
-		options: options{version: version.MustParse(defaultVersion), limit: 1, routes: map[string]cluster.ID{}},
+		options: options{version: version.MustParse(defaultVersion), limit: 1, routes: map[string]cluster.ID{}, webs: map[string]Web{}},
 		faults:  newFaults(),
 	}
 	for _, urls := range peerURLs {

@@ -225,8 +225,10 @@ func (c *Cluster) AddRaw(m cluster.Member) cluster.ID {
 		}
 		c.nextID = max(c.nextID, m.ID)
 		c.skip()
-		c.nodes = append(c.nodes, &node{Member: m, voter: !m.Learner, added: c.now})
+		n := &node{Member: m, voter: !m.Learner, added: c.now}
+		c.nodes = append(c.nodes, n)
 		c.remember()
+		c.meet(n)
 	})
 	return m.ID
 }

@@ -173,14 +173,23 @@ func first[T any](urls []string, ask func(url string) (T, error)) (T, error) {
 // onClient asks the server behind each client URL, once its port answers.
 func onClient[T any](c *Cluster, urls []string, ask func(*process) (T, error)) (T, error) {
 	return first(urls, func(u string) (T, error) {
-		var zero T
-		p := c.onClientURL(u)
-		switch {
-		case p == nil:
-			return zero, refused(u)
-		case !c.serves(p):
-			return zero, errWait
+		if err := c.grpc(u); err != nil {
+			var zero T
+			return zero, err
 		}
-		return ask(p)
+		return onPort(c, u, ask)
 	})
+}
+
+// onPort asks the server behind a client URL, once it answers.
+func onPort[T any](c *Cluster, u string, ask func(*process) (T, error)) (T, error) {
+	var zero T
+	p := c.onClientURL(u)
+	switch {
+	case p == nil:
+		return zero, refused(u)
+	case !c.serves(p):
+		return zero, errWait
+	}
+	return ask(p)
 }

@@ -207,6 +207,9 @@ func (c *Cluster) viewOf(p *process) []cluster.Member {
 	if l := c.knob(p.id).diverged; l != nil {
 		return l
 	}
+	if p.foreign() {
+		return p.self()
+	}
 	if p.host.data.applied < 1 && p.initial != nil {
 		return p.initial
 	}

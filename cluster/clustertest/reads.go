@@ -203,12 +203,20 @@ func (o *reading) step(w *wait) (cluster.ReadAnswer, error) {
 	}
 	if t.MetricsURL != "" {
 		p := c.onMetricsURL(t)
+		if w, there, err := c.web(t.MetricsURL); there {
+			return cluster.ReadAnswer{Way: "metrics"}, w.health(err)
+		}
 		if p == nil {
 			return cluster.ReadAnswer{}, refused(t.MetricsURL)
 		}
 		return cluster.ReadAnswer{Way: "metrics"}, o.health(p, w)
 	}
-	_, err := onClient(c, c.endpoints(t), func(p *process) (none, error) { return none{}, o.health(p, w) })
+	_, err := first(c.endpoints(t), func(u string) (none, error) {
+		if w, there, err := c.web(u); there {
+			return none{}, w.health(err)
+		}
+		return onPort(c, u, func(p *process) (none, error) { return none{}, o.health(p, w) })
+	})
 	return cluster.ReadAnswer{Way: "client"}, err
 }
 
@@ -218,6 +226,11 @@ var errNoPath = errors.New("clustertest: not found")
 // peer is /downgrade/enabled on a peer port.
 func (o *reading) peer(url string, w *wait) (cluster.ReadAnswer, error) {
 	c, p := o.c, o.c.onPeerURL(url)
+	if w, there, err := c.web(url); there && err == nil {
+		return w.read()
+	} else if there {
+		return cluster.ReadAnswer{}, err
+	}
 	switch {
 	case p == nil:
 		return cluster.ReadAnswer{}, refused(url)
@@ -300,6 +313,9 @@ func (c *Cluster) newBarrier(p *process) *barrier {
 // index is known ends the read, and so do seven seconds.
 func (b *barrier) pass(w *wait) error {
 	c, p := b.c, b.p
+	if p.foreign() && p.leader == p.id {
+		return nil
+	}
 	if !b.got && p.leaders != b.leaders {
 		return rpctypes.ErrLeaderChanged
 	}
@@ -321,6 +337,11 @@ func (c *Cluster) PeerMembers(ctx context.Context, at cluster.Target) (cluster.L
 	return do(c, ctx, Call{Op: OpPeerMembers, At: at.ID}, func(r *record, f Fault) asking[cluster.List] {
 		return func(*wait) (cluster.List, error) {
 			return first(at.PeerURLs, func(u string) (cluster.List, error) {
+				if w, there, err := c.web(u); there && err == nil {
+					return w.list()
+				} else if there {
+					return cluster.List{}, err
+				}
 				p := c.onPeerURL(u)
 				switch {
 				case p == nil:
@@ -349,7 +370,15 @@ func (c *Cluster) Metrics(ctx context.Context, at cluster.Target) (cluster.Metri
 				return c.metrics(p), nil
 			}
 			if at.MetricsURL == "" {
-				return onClient(c, c.endpoints(at), answer)
+				return first(c.endpoints(at), func(u string) (cluster.Metrics, error) {
+					if _, there, err := c.web(u); there {
+						return cluster.Metrics{}, err
+					}
+					return onPort(c, u, answer)
+				})
+			}
+			if _, there, err := c.web(at.MetricsURL); there {
+				return cluster.Metrics{}, err
 			}
 			p := c.onMetricsURL(at)
 			switch {

@@ -124,6 +124,18 @@ func TLSRefused(err error) bool {
 		!strings.Contains(err.Error(), context.DeadlineExceeded.Error())
 }
 
+// CertificateAsked reports whether the other side has refused our certificate, or that
+// we have none. The alerts are told apart by words, as crypto/tls gives them.
+func CertificateAsked(err error) bool {
+	found := false
+	walk(err, func(e error) {
+		_, alert, ok := strings.Cut(e.Error(), "remote error: tls: ")
+		found = found || ok && (strings.Contains(alert, "certificate") || strings.Contains(alert, "access denied") ||
+			strings.HasPrefix(alert, "handshake failure")) // TLS 1.2 says no more to who has none
+	})
+	return found
+}
+
 func IsDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

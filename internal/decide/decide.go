@@ -33,6 +33,9 @@ type Case struct {
 	Given     string             // the one that the last start got; empty: there was none
 	Starts    int                // how often Start was called for the entry
 	Replaced  bool               // this call has removed an entry of ours because its log was lost
+	Knocks    []cluster.Knock    // at our URLs in this pass, nil if nobody knocked
+	CanStop   bool               // there is a hook that stops the server of our host
+	Leaving   bool               // this call has removed or stopped a member there a moment ago
 	Exit      *cluster.ExitError // how the server process that was started ended; nil: it runs, or nobody knows
 	Progress  cluster.Progress
 }
@@ -192,6 +195,9 @@ func moved(c Case, why error) Act {
 	if err := conflicts(c, held); err != nil {
 		return Refused(err)
 	}
+	if err := occupied(c); err != nil && !ourOwn(c) {
+		return Refused(err)
+	}
 	return Act{Do: DoUpdate, Member: held.Member, Text: why.Error()}
 }
 
@@ -310,9 +316,21 @@ func prospect(c Case, s Strategy) (next Act, hopeless bool) {
 		return WaitFor(cluster.Member{}, c.Survey.Diverged), true
 	case c.Survey != nil && c.Survey.Diverged != nil:
 		return Refused(c.Survey.Diverged), true
+	case occupied(c) != nil && !(c.CanStop && ourOwn(c)):
+		return busy(c), true
 	}
 	next = s.Absent(c)
 	return next, next.Do == DoWait || next.Do == DoRefuse && !errors.Is(next.Why, reason.ErrQuorumAtRisk)
+}
+
+// busy decides where our URLs are somebody's. A server that ends because its member
+// was removed may answer for a moment more.
+func busy(c Case) Act {
+	err := occupied(c)
+	if c.Leaving {
+		return WaitFor(cluster.Member{}, err)
+	}
+	return Refused(err)
 }
 
 // archive moves data aside that must never be started again, if the caller allows it.

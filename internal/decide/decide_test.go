@@ -143,8 +143,8 @@ var withoutQuorum = map[string]map[string]want{
 	"a learner that has run, silent": {"ours": start},
 	"a voter, silent":                {"ours": start},
 	"a voter, dead":                  {"ours": start},
-	"a learner that never ran": {"unknown": start, "empty": start, "ours": start},
-	"a voter that never ran":   {"unknown": start, "empty": start, "ours": start},
+	"a learner that never ran":       {"unknown": start, "empty": start, "ours": start},
+	"a voter that never ran":         {"unknown": start, "empty": start, "ours": start},
 }
 
 func TestEveryCellOfTheDecisionTable(t *testing.T) {

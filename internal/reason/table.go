@@ -83,6 +83,9 @@ var (
 	ErrURLTaken = declare("URLTaken", Caller,
 		"another member has this peer URL",
 		"check the address that was given")
+	ErrURLInUse = declare("URLInUse", Person,
+		"something answers at the peer URL already",
+		"stop what answers there, or give the address of the server to come; behind a proxy, let it answer 503 until there is one")
 	ErrVoter = declare("Voter", Person,
 		"the member votes",
 		"remove it by Remove if that is meant")
