@@ -64,7 +64,7 @@ func (f Forecast) String() string {
 // answered the look and knows a leader; a member that only we cannot reach counts as
 // failed, which errs towards refusing. For [ToRemove] and [ToPromote], m is the member concerned.
 func Foresee(s Snapshot, change Change, m Member) Forecast {
-	n, live := len(s.Voters()), s.VotersInContact()
+	n, live := len(s.Voters()), len(s.VotersInContact())
 	f := Forecast{Change: change, Voters: n, VotersAfter: n, Quorum: quorum(n), Live: live, LiveAfter: live, Margin: live - quorum(n)}
 	after := live
 	switch change {
@@ -89,7 +89,7 @@ func Foresee(s Snapshot, change Change, m Member) Forecast {
 // They judge by who is connected to that server; that who answers us is
 // connected to it is the best guess there is.
 func serverRefuses(s Snapshot, change Change, m Member) (why string, removeFirst bool) {
-	n, live := len(s.Voters()), s.VotersInContact()
+	n, live := len(s.Voters()), len(s.VotersInContact())
 	started := len(s.where(func(v Seen) bool { return !v.Learner && v.Started() }))
 	switch change {
 	case ToAddVoter:

@@ -120,11 +120,11 @@ func (l *Looker) list(ctx context.Context) (List, error) {
 	return list, err
 }
 
-// askable are the voters that answered the last look and the endpoints of the
+// askable are the voters whose word counted in the last look, or the endpoints of the
 // caller's own client; learners refuse a list.
 func (l *Looker) askable() []Target {
 	var targets []Target
-	for _, m := range l.Last.LiveVoters() {
+	for _, m := range l.Last.askable() {
 		if m.Started() {
 			targets = append(targets, m.Target)
 		}
@@ -300,7 +300,7 @@ func leaderOf(s Snapshot) ID {
 // highest that a voter knows of.
 func indexOf(s Snapshot) uint64 {
 	var highest uint64
-	for _, m := range s.LiveVoters() {
+	for _, m := range s.askable() {
 		if m.ID == s.Leader {
 			return m.Status.Index
 		}

@@ -16,7 +16,7 @@ func WriteTo(s Snapshot) (Target, string) {
 	if m, ok := s.ByID(s.Leader); ok && m.Liveness == Alive && m.Status.ID != 0 {
 		return m.Target, "the leader " + m.ID.String()
 	}
-	for _, m := range s.LiveVoters() {
+	for _, m := range s.askable() {
 		if m.Status.ID != 0 {
 			return m.Target, fmt.Sprintf("voter %s, for the leader %s cannot be dialled", m.ID, s.Leader)
 		}
@@ -85,9 +85,20 @@ func (s Snapshot) InContact(m Seen) bool {
 	return m.Liveness == Alive && (m.Status.ID == 0 || m.Status.Leader == s.Leader && s.Leader != 0)
 }
 
-// VotersInContact is how many voters the quorum can count on.
-func (s Snapshot) VotersInContact() int {
-	return len(s.where(func(m Seen) bool { return !m.Learner && s.InContact(m) }))
+// VotersInContact are the voters that the quorum can count on. Who is cut off is not
+// among them: it is asked for no list, for its own is of before; it is not made leader;
+// and what it does not know yet makes no success a failure.
+func (s Snapshot) VotersInContact() []Seen {
+	return s.where(func(m Seen) bool { return !m.Learner && s.InContact(m) })
+}
+
+// askable are the voters whose word counts: those in contact with the leader, or while
+// none is known whoever answers.
+func (s Snapshot) askable() []Seen {
+	if s.Leader == 0 {
+		return s.LiveVoters()
+	}
+	return s.VotersInContact()
 }
 
 func (s Snapshot) where(keep func(Seen) bool) []Seen {
@@ -129,7 +140,7 @@ func (s Snapshot) Quorum() int { return quorum(len(s.Voters())) }
 
 // Margin is how many more of the live voters may fail before the quorum is
 // lost; negative if it is lost already. One that does not know the leader has failed.
-func (s Snapshot) Margin() int { return s.VotersInContact() - s.Quorum() }
+func (s Snapshot) Margin() int { return len(s.VotersInContact()) - s.Quorum() }
 
 // Versions are the versions of all members that answered, and who did not.
 func (s Snapshot) Versions() version.Seen {

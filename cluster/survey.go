@@ -83,13 +83,13 @@ func markDead(s *Snapshot, connected map[ID]bool) {
 	}
 }
 
-// OwnLists asks every voter that answers, but one, for the list it holds itself.
+// OwnLists asks every voter whose word counts, but one, for the list it holds itself.
 func (l *Looker) OwnLists(ctx context.Context, s Snapshot, but ID) (map[ID]List, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	lists := map[ID]List{}
 	var errs []error
-	for _, v := range s.LiveVoters() {
+	for _, v := range s.askable() {
 		if v.ID == but || v.Status.ID == 0 { // known by the host's word only: nobody to ask
 			continue
 		}

@@ -277,11 +277,11 @@ func (r *run) unaware(ctx context.Context, c decide.Case, m cluster.Member) erro
 	defer cancel()
 	lists, err := r.looker.OwnLists(bounded, c.Snapshot, m.ID)
 	if err != nil {
-		return reason.Of(reason.ErrNoQuorum, "not every voter can be asked whether it lists us: %v", err)
+		return reason.Of(reason.ErrUnreachable, "not every voter in contact can be asked whether it lists us: %v", err)
 	}
 	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		if _, ok := find(lists[id], m.ID); !ok {
-			return reason.Of(reason.ErrNoQuorum, "voter %s does not list us yet", id)
+			return reason.Of(reason.ErrDiverged, "voter %s does not list us yet", id)
 		}
 	}
 	return nil

@@ -28,9 +28,10 @@ func Removal(c Case, id cluster.ID) Act {
 	return act
 }
 
-// successor is the live voter that has applied most, and not the leader.
+// successor is the voter in contact with the leader that has applied most: one that is
+// cut off would lead nobody.
 func successor(s cluster.Snapshot) (best cluster.Seen, found bool) {
-	for _, m := range s.LiveVoters() {
+	for _, m := range s.VotersInContact() {
 		if m.ID != s.Leader && (!found || m.Status.Applied > best.Status.Applied) {
 			best, found = m, true
 		}
