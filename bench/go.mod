@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/etcdjoin/etcdjoin v0.0.0
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 	k8s.io/api v0.37.2
 	k8s.io/kubernetes v1.37.2
 	sigs.k8s.io/yaml v1.6.0

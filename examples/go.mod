@@ -5,11 +5,12 @@ go 1.26.0
 require (
 	github.com/creack/pty v1.1.24
 	github.com/etcdjoin/etcdjoin v0.0.0
-	github.com/etcdjoin/etcdjoin/etcdtest v0.0.0-00010101000000-000000000000
+	github.com/etcdjoin/etcdjoin/etcdtest v0.0.0
 	github.com/stretchr/testify v1.12.1
 	github.com/vbauerster/mpb/v8 v8.16.2
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.etcd.io/etcd/server/v3 v3.7.3
+	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.27.1
 	golang.org/x/sync v0.24.0
 	golang.org/x/term v0.47.0
@@ -78,9 +79,4 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	k8s.io/utils v0.0.0-20260108192941-914a6e750570 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-)
-
-replace (
-	github.com/etcdjoin/etcdjoin => ../
-	github.com/etcdjoin/etcdjoin/etcdtest => ../etcdtest
 )

@@ -1,0 +1,114 @@
+package refuse_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/etcdtest/e2e/internal/kit"
+	"github.com/etcdjoin/etcdjoin/learner"
+	"github.com/etcdjoin/etcdjoin/member"
+	"github.com/etcdjoin/etcdjoin/version"
+)
+
+func TestVersionsThatDoNotGoTogetherAreRefusedBeforeAnyWrite(t *testing.T) {
+	t.Parallel()
+	old := etcdtest.Start(t, 1, etcdtest.WithVersion("3.5.16"))
+	patched := etcdtest.Start(t, 1, etcdtest.WithVersion("3.5.35"))
+	for name, tc := range map[string]struct {
+		c      *etcdtest.Cluster
+		joiner string
+		err    error
+	}{
+		"a member that 3.6 could not read":   {old, "3.6.16", member.ErrHazard},
+		"older than the cluster":             {patched, "3.4.13", member.ErrSkew},
+		"two minor versions above":           {patched, "3.7.3", member.ErrSkew},
+		"the same":                           {patched, "3.5.35", nil},
+		"one above, where the members allow": {patched, "3.6.16", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, err := learner.NewJoiner(kit.NewClient(tc.c), "new", member.Config{ServerVersion: version.MustParse(tc.joiner)})
+			require.NoError(t, err)
+			p, err := j.Plan(kit.Within(t, 30*time.Second), tc.c.NewServer("new").PeerURL)
+			require.NoError(t, err)
+			require.ErrorIs(t, p.Why, tc.err)
+			if tc.err == nil {
+				assert.Equal(t, member.DoAddLearner, p.Do)
+			}
+		})
+	}
+	t.Run("a hazard that is named is accepted", func(t *testing.T) {
+		j, err := learner.NewJoiner(kit.NewClient(old), "new", member.Config{
+			ServerVersion: version.MustParse("3.6.16"), AcceptHazards: []string{"unsaved-members-into-3.6"}})
+		require.NoError(t, err)
+		p, err := j.Plan(kit.Within(t, 30*time.Second), old.NewServer("new").PeerURL)
+		require.NoError(t, err)
+		assert.Equal(t, member.DoAddLearner, p.Do)
+		assert.NotEmpty(t, p.Hazards)
+	})
+}
+
+func TestNobodyJoinsDuringADowngrade(t *testing.T) {
+	for from, to := range map[string]string{"3.5.35": "3.4.0", "3.6.16": "3.5.0", "3.7.3": "3.6.0"} {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			c := etcdtest.Start(t, 1, etcdtest.WithVersion(from))
+			ctx := kit.Within(t, 30*time.Second)
+			enable := func() error {
+				_, err := c.Client().Downgrade(ctx, clientv3.DowngradeEnable, to)
+				return err
+			}
+			// The first tries come before the cluster version is decided, and the
+			// answer to the one that counts may be lost.
+			err := enable()
+			for err != nil && !errors.Is(err, rpctypes.ErrDowngradeInProcess) {
+				time.Sleep(200 * time.Millisecond)
+				require.NoError(t, ctx.Err(), err)
+				err = enable()
+			}
+			s := c.NewServer("second")
+			_, err = kit.JoinLearner(t, kit.Within(t, time.Minute), c, s, kit.StartsNothing(t))
+			kit.Unwritten(t, err, member.ErrDowngrading)
+			assert.Nil(t, kit.MemberOf(t, c, s))
+		})
+	}
+}
+
+// Each server applies its own --max-learners to every change, so that with
+// different values the lists part for good.
+func TestVotersWhoseListsDifferAreFoundOut(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.6.16"))
+	second := c.NewServer("second", etcdtest.WithArgs("--max-learners=2"))
+	_, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, second)
+	require.NoError(t, err)
+	c.AddLearner(c.NewServer("one"))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, _ = c.ClientFor(second).MemberAddAsLearner(ctx, []string{c.NewServer("two").PeerURL}) // one voter takes it
+
+	_, err = kit.JoinLearner(t, kit.Within(t, time.Minute), c, c.NewServer("new"), kit.StartsNothing(t))
+	kit.Unwritten(t, err, cluster.ErrDiverged)
+}
+
+func TestAStalledHolderOfTheSlotIsEvictedOnlyWithProofOfItsAge(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
+	holder, s := c.NewServer("holder"), c.NewServer("second")
+	c.AddLearner(holder)
+	began := time.Now()
+	_, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, s, func(cfg *member.Config) {
+		cfg.Slot, cfg.StallTimeout = member.EvictStalled, 4*time.Second
+	})
+	require.NoError(t, err)
+	assert.Greater(t, time.Since(began), 4*time.Second, "it was evicted too early")
+	assert.Nil(t, kit.MemberOf(t, c, holder))
+}
