@@ -317,7 +317,7 @@ func (s *script) fault(a []string) {
 		"after":         {After: why},
 		"hang":          {Hang: true},
 		"lost":          {HangAfter: true}, // the answer
-		"idle":          {Idle: true}, // answered with success, and not done
+		"idle":          {Idle: true},      // answered with success, and not done
 		"stale":         {Stale: true},
 		"twice":         {Duplicate: true},
 		"killed-before": {OnCall: func() { s.process.die() }, Hang: true},
