@@ -58,12 +58,44 @@ func Binary(tb testing.TB, version string) string {
 	return bin
 }
 
+// Program builds a program of the test's own in the module of an etcd release,
+// and returns the path of its binary: what is asked of etcd's packages of one
+// release, such as how its configuration is read, does not depend on the
+// release the test itself is linked with. The source is one file of package
+// main. It may import the standard library and every package the server of
+// that release is made of, by the paths they have there: since 3.5
+// go.etcd.io/etcd/server/v3/…, for 3.4 go.etcd.io/etcd/…, for 3.3
+// github.com/coreos/etcd/…
+//
+// It is built once and kept beside the servers of [Binary], under
+// etcdjoin/programs. It fails the test where Binary would, and if the source
+// does not compile.
+func Program(tb testing.TB, version, source string) string {
+	tb.Helper()
+	bin, err := recipe{version: version, source: source}.build(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bin
+}
+
+// build builds the server of version.
 func build(ctx context.Context, version string) (string, error) {
-	dir, err := cacheDir(version)
+	return recipe{version: version}.build(ctx)
+}
+
+// A recipe is what a binary is built from: the module of a release, and the
+// source of a program if it is not to be the server.
+type recipe struct {
+	version, source string
+}
+
+func (r recipe) build(ctx context.Context) (string, error) {
+	dir, err := r.cacheDir()
 	if err != nil {
 		return "", err
 	}
-	bin := filepath.Join(dir, "etcd")
+	bin := filepath.Join(dir, r.name())
 	if _, err := os.Stat(bin); err == nil {
 		return bin, nil
 	}
@@ -80,23 +112,30 @@ func build(ctx context.Context, version string) (string, error) {
 	if _, err := os.Stat(bin); err == nil { // another process was faster
 		return bin, nil
 	}
-	if err := buildInto(ctx, version, dir); err != nil {
-		return "", fmt.Errorf("etcdtest: build etcd %s: %w", version, err)
+	if err := r.buildInto(ctx, dir); err != nil {
+		return "", fmt.Errorf("etcdtest: build %s of etcd %s: %w", r.name(), r.version, err)
 	}
 	return bin, nil
 }
 
-// cacheDir is where the binary of version is kept. Its name changes with
-// everything that may change the binary.
-func cacheDir(version string) (string, error) {
-	files, err := fs.Glob(templates, path.Join("servers", version, "*.tmpl"))
-	if err != nil || len(files) == 0 || strings.ContainsAny(version, `/*?[\`) {
-		return "", fmt.Errorf("etcdtest: no etcd %q here, only %s", version, strings.Join(Versions(), ", "))
+func (r recipe) name() string {
+	if r.source == "" {
+		return "etcd"
+	}
+	return "program"
+}
+
+// cacheDir is where the binary is kept. Its name changes with everything that
+// may change the binary.
+func (r recipe) cacheDir() (string, error) {
+	files, err := fs.Glob(templates, path.Join("servers", r.version, "*.tmpl"))
+	if err != nil || len(files) == 0 || strings.ContainsAny(r.version, `/*?[\`) {
+		return "", fmt.Errorf("etcdtest: no etcd %q here, only %s", r.version, strings.Join(Versions(), ", "))
 	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, f := range files {
-		data, err := templates.ReadFile(f)
+		data, err := r.read(f)
 		if err != nil {
 			return "", err
 		}
@@ -107,22 +146,35 @@ func cacheDir(version string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("etcdtest: servers are kept in the user's cache directory: %w", err)
 	}
-	return filepath.Join(root, "etcdjoin", "servers", version+"-"+hex.EncodeToString(sum.Sum(nil))[:12]), nil
+	kind := "servers"
+	if r.source != "" {
+		kind = "programs"
+	}
+	return filepath.Join(root, "etcdjoin", kind, r.version+"-"+hex.EncodeToString(sum.Sum(nil))[:12]), nil
+}
+
+// read is the content of one of the release's templates, the program's source
+// in place of the server's.
+func (r recipe) read(template string) ([]byte, error) {
+	if r.source != "" && path.Base(template) == "main.go.tmpl" {
+		return []byte(r.source), nil
+	}
+	return templates.ReadFile(template)
 }
 
 // buildInto builds beside dir and renames when all is there, so that dir is
 // complete or absent.
-func buildInto(ctx context.Context, version, dir string) error {
+func (r recipe) buildInto(ctx context.Context, dir string) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".build-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	src, out := filepath.Join(tmp, "src"), filepath.Join(tmp, "out")
-	if err := writeTemplate(version, src); err != nil {
+	if err := r.write(src); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(out, "etcd"), ".")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(out, r.name()), ".")
 	cmd.Dir = src
 	cmd.Env = append(os.Environ(), "GO111MODULE=on", "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0",
 		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
@@ -135,12 +187,12 @@ func buildInto(ctx context.Context, version, dir string) error {
 	return os.Rename(out, dir)
 }
 
-func writeTemplate(version, dir string) error {
+func (r recipe) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
-		data, err := templates.ReadFile(path.Join("servers", version, name+".tmpl"))
+		data, err := r.read(path.Join("servers", r.version, name+".tmpl"))
 		if err != nil {
 			return err
 		}

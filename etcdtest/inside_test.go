@@ -50,6 +50,12 @@ func TestAnUnknownVersionNamesTheKnownOnes(t *testing.T) {
 	}
 }
 
+func TestAProgramThatDoesNotCompileSaysWhere(t *testing.T) {
+	_, err := recipe{version: "3.7.3", source: "package main\n\nfunc main() { return 1 }\n"}.build(t.Context())
+	require.ErrorContains(t, err, "build program of etcd 3.7.3")
+	assert.ErrorContains(t, err, "main.go:3")
+}
+
 func TestManyBuildersBuildOnceAndLeaveNothingElse(t *testing.T) {
 	kept, err := exec.Command("go", "env", "GOCACHE", "GOPATH").Output()
 	require.NoError(t, err)
