@@ -12,6 +12,9 @@ import (
 // returns errors that compare with the client-side values of etcd's rpctypes.
 // A write that returns an error may still have been applied.
 type Client interface {
+	// Endpoints asks each endpoint of the caller's own client by itself, all at once,
+	// who it is and which list it holds. It waits for all, as long as ctx allows.
+	Endpoints(ctx context.Context) ([]Endpoint, error)
 	// List is the linearizable member list, answered by the first of the
 	// targets that can. Without a quorum it fails.
 	List(ctx context.Context, from ...Target) (List, error)

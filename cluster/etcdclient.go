@@ -29,6 +29,9 @@ type ClientConfig struct {
 	// ClientTLS is used towards /health on client URLs and towards https metrics
 	// URLs. gRPC uses the caller's client. Nil: as for PeerTLS.
 	ClientTLS *tls.Config
+	// ClusterID is that of the cluster that is meant: endpoints of another one are
+	// refused. Zero: whichever the endpoints are of, if they are of one.
+	ClusterID ID
 	// SkipPeer says that this host may not ask peer ports. Reads through a
 	// learner then go to MetricsURL or its client URL.
 	SkipPeer bool
@@ -85,7 +88,7 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 
 // Reach tells how the members are reached.
 func (e *EtcdClient) Reach() Reach {
-	return Reach{EndpointTimeout: e.cfg.EndpointTimeout, Alive: e.cfg.Alive}
+	return Reach{EndpointTimeout: e.cfg.EndpointTimeout, ClusterID: e.cfg.ClusterID, Alive: e.cfg.Alive}
 }
 
 // Close ends all connections and leaves nothing of us in the caller's client, which

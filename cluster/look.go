@@ -76,14 +76,45 @@ func (l *Looker) Close() {
 // Look reads the cluster once. A fresh look gives every voter one
 // EndpointTimeout to answer, all together; the first look is fresh.
 func (l *Looker) Look(ctx context.Context, fresh bool) (Snapshot, error) {
+	if l.Last.At.IsZero() {
+		return l.begin(ctx)
+	}
+	return l.look(ctx, fresh)
+}
+
+// begin is the first look: it is fresh, and beside it every endpoint of the caller is
+// asked, for all that follows is said and done to one cluster.
+func (l *Looker) begin(ctx context.Context) (Snapshot, error) {
+	counting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	counted := l.census(counting)
+	_, err := l.look(ctx, true)
+	if err != nil {
+		cancel()
+	}
+	unused, differ := counted()
+	if err == nil {
+		err = differ
+	}
+	if err != nil {
+		l.Last = Snapshot{}
+		return Snapshot{}, err
+	}
+	l.Last.Unused = unused
+	return l.Last, nil
+}
+
+func (l *Looker) look(ctx context.Context, fresh bool) (Snapshot, error) {
 	list, listErr := l.list(ctx)
 	if list.ClusterID == 0 {
 		return Snapshot{}, listErr
 	}
-	if known := l.Last.ClusterID; known != 0 && list.ClusterID != known {
+	switch known := l.Last.ClusterID; {
+	case known != 0 && list.ClusterID != known:
 		return Snapshot{}, reason.Of(reason.ErrWrongCluster, "first %s, now %s", known, list.ClusterID)
+	case l.reach.ClusterID != 0 && list.ClusterID != l.reach.ClusterID:
+		return Snapshot{}, reason.Of(reason.ErrWrongCluster, "%s is meant, %s answered", l.reach.ClusterID, list.ClusterID)
 	}
-	fresh = fresh || l.Last.At.IsZero()
 	l.follow(list)
 	l.await(ctx, list, fresh)
 	if err := ctx.Err(); err != nil {
@@ -262,7 +293,7 @@ func wait(ctx context.Context, done <-chan struct{}) {
 }
 
 func (l *Looker) snapshot(list List, fresh bool) Snapshot {
-	s := Snapshot{At: time.Now(), ClusterID: list.ClusterID, Fresh: fresh}
+	s := Snapshot{At: time.Now(), ClusterID: list.ClusterID, Fresh: fresh, Unused: l.Last.Unused}
 	for _, m := range list.Members {
 		s.Members = append(s.Members, l.seen(m))
 	}

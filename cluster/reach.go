@@ -14,6 +14,8 @@ const endpointTimeout = 2 * time.Second
 type Reach struct {
 	// EndpointTimeout bounds one read of one endpoint. Zero: 2 s.
 	EndpointTimeout time.Duration
+	// ClusterID is the cluster that is meant; 0: whichever answers.
+	ClusterID ID
 	// Alive is the host's own word on a member that cannot be dialled. Nil: such a
 	// member is unknown.
 	Alive func(context.Context, Member) (Liveness, error)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,6 +59,8 @@ type Snapshot struct {
 	Members   []Seen    `json:"members"`          // in the list's order
 	Leader    ID        `json:"leader,omitempty"` // by the newest word of the voters; 0: none known
 	Index     uint64    `json:"index"`            // the leader's committed index, else the highest among voters
+	// Unused are the caller's endpoints whose word does not count, and why, in words.
+	Unused []string `json:"unused,omitempty"`
 	// NoQuorum says that only a serializable list could be read, and that no
 	// voter that answers knows a leader. Nothing but the start of an entry that
 	// never ran can be right then.
@@ -76,6 +79,15 @@ func (s Snapshot) Learners() []Seen { return s.where(func(m Seen) bool { return 
 // LiveVoters are the voters that answered under their own ID.
 func (s Snapshot) LiveVoters() []Seen {
 	return s.where(func(m Seen) bool { return !m.Learner && m.Liveness == Alive })
+}
+
+// Strangers are the members in whose place somebody else answered, with a
+// [*WrongServerError] as Err.
+func (s Snapshot) Strangers() []Seen {
+	return s.where(func(m Seen) bool {
+		var wrong *WrongServerError
+		return errors.As(m.Err, &wrong)
+	})
 }
 
 // InContact reports whether m answers and is of use to the quorum: one that is cut

@@ -22,6 +22,7 @@ type Survey struct {
 	Diverged    error         // the voters' own lists differ; nil: they agree
 	For         time.Duration // for how long they have differed
 	Downgrading bool
+	Shut        error // no peer port that was asked takes our TLS; nil: one does, or nobody can tell
 }
 
 // SettleLists is for how long the voters' lists may differ before that is no
@@ -41,7 +42,7 @@ func (l *Looker) Survey(ctx context.Context, s *Snapshot) *Survey {
 	}
 	var lists map[ID]List
 	wg.Go(func() { lists, _ = l.OwnLists(bounded, *s, 0) })
-	wg.Go(func() { v.Downgrading = l.downgrading(bounded, *s) })
+	wg.Go(func() { v.Downgrading, v.Shut = l.throughPeerPorts(bounded, *s) })
 	var connected map[ID]bool
 	if anySilent(*s) {
 		wg.Go(func() {
@@ -136,17 +137,30 @@ func digest(l List) string {
 	return "[" + strings.Join(texts, "; ") + "]"
 }
 
-// downgrading asks 3.6 and later by their Status, 3.5 by its peer port.
-func (l *Looker) downgrading(ctx context.Context, s Snapshot) bool {
+// throughPeerPorts reads through the leader as it will be read through our learner. A
+// downgrade is told by the Status of 3.6 and later, and by that read on 3.5. Where our
+// TLS is refused by every voter it would be by our learner too: nobody wants to learn
+// that from one that has run, holds the slot and can never get its vote. The host's
+// word can stand in for the read.
+func (l *Looker) throughPeerPorts(ctx context.Context, s Snapshot) (downgrading bool, shut error) {
 	for _, m := range s.Members {
-		if m.Status.Downgrading {
-			return true
-		}
+		downgrading = downgrading || m.Status.Downgrading
 	}
 	leader, ok := s.ByID(s.Leader)
 	if !ok {
-		return false
+		return downgrading, nil
 	}
 	answer, err := l.client.Read(ctx, leader.Target)
-	return err == nil && answer.Downgrading
+	if !classify.TLSRefused(err) || l.reach.Alive != nil {
+		return downgrading || err == nil && answer.Downgrading, nil
+	}
+	for _, m := range s.VotersInContact() {
+		if m.ID == s.Leader {
+			continue
+		}
+		if _, other := l.client.Read(ctx, m.Target); !classify.TLSRefused(other) {
+			return downgrading, nil
+		}
+	}
+	return downgrading, fmt.Errorf("%s: %w", leader.Target, err)
 }

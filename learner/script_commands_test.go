@@ -55,6 +55,7 @@ func init() {
 		"usurp":        func(s *script, a []string) { s.usurped.Store(s.id(a, 0), true) },                          // <id>: another cluster's server answers in its place
 		"web":          (*script).web,                                                                              // <url> <status>|garbage|asks-certificate [version=<text>] [cluster=<id>] [body=<text>]
 		"stranger":     func(s *script, a []string) { s.cluster.Stranger(a[0]) },                                   // <url>: a server of another cluster
+		"reset":        func(s *script, a []string) { s.cluster.Reset(s.id(a, 0)) },                                // <id>: it goes on alone, under the same cluster ID
 		"raw":          func(s *script, a []string) { s.cluster.AddRaw(s.entry(a)) },                               // [id=] [name=] peer=<url>,… [client=<url>,…] [learner]
 		"operator":     (*script).operator,                                                                         // promotes|removes <id>, or updates <id> <url>
 		"diverge":      (*script).diverge,                                                                          // <id> [without <id>]
@@ -111,6 +112,7 @@ var knobs = map[string]func(*process, string){
 	"read-within":      func(p *process, v string) { p.config.ReadWithin = p.s.duration(v) },
 	"settle":           func(p *process, v string) { p.config.Settle = p.s.duration(v) },
 	"stall":            func(p *process, v string) { p.config.StallTimeout = p.s.duration(v) },
+	"cluster-id":       func(p *process, v string) { p.reach.ClusterID = p.s.id([]string{v}, 0) },
 	"endpoint-timeout": func(p *process, v string) { p.reach.EndpointTimeout = p.s.duration(v) },
 	"write-timeout":    func(p *process, v string) { p.config.WriteTimeout = p.s.duration(v) },
 	"server-version":   func(p *process, v string) { p.config.ServerVersion = version.MustParse(v) },

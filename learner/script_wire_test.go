@@ -102,6 +102,19 @@ func (w wire) Ask(ctx context.Context, peerURL string) ([]cluster.Reply, error) 
 	return w.next.Ask(ctx, peerURL) // it goes to our own host, which is near
 }
 
+func (w wire) Endpoints(ctx context.Context) ([]cluster.Endpoint, error) {
+	if w.dead.Load() {
+		return nil, errKilled
+	}
+	told, err := w.next.Endpoints(ctx) // beside a look, and within its time
+	for i, e := range told {
+		if e.Err == nil {
+			told[i].Status.ClusterID = w.other(e.Status.ClusterID, e.Status.ID)
+		}
+	}
+	return told, err
+}
+
 func (w wire) Metrics(ctx context.Context, at cluster.Target) (cluster.Metrics, error) {
 	return over(ctx, w, clustertest.OpMetrics, at.ID, func() (cluster.Metrics, error) { return w.next.Metrics(ctx, at) })
 }

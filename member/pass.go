@@ -50,7 +50,7 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	}
 	r.last = err
 	switch {
-	case errors.Is(err, reason.ErrWrongCluster), errors.Is(err, reason.ErrHook):
+	case errors.Is(err, reason.ErrWrongCluster), errors.Is(err, reason.ErrDiverged), errors.Is(err, reason.ErrHook):
 		return verdict{}, err
 	case classify.Of(err) == classify.Fatal:
 		return verdict{}, reason.Because(classify.Reason(err), err)
@@ -69,6 +69,7 @@ func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
 	if err != nil || c.Blind != nil {
 		return c, err
 	}
+	r.tellOfStrangers(c.Snapshot)
 	if id, gone := r.departed(c.Snapshot); gone && id == r.entry.id {
 		started := r.entry.started
 		r.forget()

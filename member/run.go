@@ -31,6 +31,7 @@ type run struct {
 	changed  bool // a membership write was sent and may have been applied
 	entry    entry
 	removal  removal
+	warned   map[string]bool
 	retired  time.Time  // when a server was last stopped
 	replaced bool       // see decide.Case
 	greeted  bool       // the first look was reported

@@ -19,6 +19,7 @@ const (
 	OpStatus      Op = "status"
 	OpRead        Op = "read"
 	OpPeerMembers Op = "peer-members"
+	OpEndpoints   Op = "endpoints"
 	OpAsk         Op = "ask"
 	OpMetrics     Op = "metrics"
 	OpMayChange   Op = "may-change"

@@ -11,7 +11,7 @@ const tiny = 1e-6
 
 // contact reports whether p hears the leader.
 func (c *Cluster) contact(p *process) bool {
-	if !p.up() || c.now.Before(p.hears) || c.leader == 0 || c.node(p.id) == nil {
+	if !p.up() || c.now.Before(p.hears) || c.leader == 0 || c.node(p.id) == nil || p.alone {
 		return false
 	}
 	if p.id == c.leader {
@@ -207,7 +207,7 @@ func (c *Cluster) viewOf(p *process) []cluster.Member {
 	if l := c.knob(p.id).diverged; l != nil {
 		return l
 	}
-	if p.foreign() {
+	if p.alone {
 		return p.self()
 	}
 	if p.host.data.applied < 1 && p.initial != nil {

@@ -51,7 +51,18 @@ func (c *Cluster) Stranger(peerURLs string) {
 		h.wipe()
 		h.data = &data{cluster: StrangerClusterID, id: strangerID, name: "stranger", progress: progress{log: startIndex, applied: startIndex}}
 		h.proc = &process{host: h, id: strangerID, name: "stranger", started: c.now.Add(longAgo), linked: c.now.Add(longAgo),
-			serving: true, published: true, leader: strangerID}
+			serving: true, published: true, leader: strangerID, alone: true}
+	})
+}
+
+// Reset lets a member's server go on as the only member of a cluster of its own, under
+// the same cluster ID, as one does that was started with --force-new-cluster while the
+// others ran on: two histories of one cluster.
+func (c *Cluster) Reset(id cluster.ID) {
+	c.change(func() {
+		if p := c.proc(id); p != nil {
+			p.alone, p.leader, p.serving = true, id, true
+		}
 	})
 }
 
@@ -59,9 +70,6 @@ func (c *Cluster) Stranger(peerURLs string) {
 const StrangerClusterID cluster.ID = 0xbad
 
 const strangerID cluster.ID = 0xbad1
-
-// foreign reports whether p is a server of another cluster that runs.
-func (p *process) foreign() bool { return p.host.data != nil && p.host.data.cluster != ClusterID }
 
 // self is the list of a server that is the only member of its cluster.
 func (p *process) self() []cluster.Member {
@@ -188,4 +196,51 @@ func (c *Cluster) end(id cluster.ID, url string, w Web, in time.Duration, how fu
 		}
 		c.end(id, url, w, c.Timing.Election+in, how)
 	})
+}
+
+// Endpoints implements [cluster.Client].
+func (c *Cluster) Endpoints(ctx context.Context) ([]cluster.Endpoint, error) {
+	var told []cluster.Endpoint
+	_, err := do(c, ctx, Call{Op: OpEndpoints}, func(r *record, f Fault) asking[none] {
+		heard := map[string]cluster.Endpoint{}
+		return func(*wait) (none, error) {
+			told = nil
+			missing := error(nil)
+			for _, u := range c.ownEndpoints() {
+				e, known := heard[u]
+				if !known {
+					e = c.endpoint(u, f)
+				}
+				if errors.Is(e.Err, errWait) {
+					missing = errWait
+				} else {
+					heard[u] = e
+				}
+				told = append(told, e)
+			}
+			r.Reached = r.Reached || len(heard) > 0
+			return none{}, missing
+		}
+	})
+	if ctx.Err() != nil { // who has not answered by then has not
+		return told, nil
+	}
+	return told, err
+}
+
+func (c *Cluster) endpoint(url string, f Fault) cluster.Endpoint {
+	st, err := onClient(c, []string{url}, func(p *process) (cluster.Status, error) { return c.status(p, f.Stale), nil })
+	if err != nil {
+		return cluster.Endpoint{URL: url, Err: err}
+	}
+	list, err := onClient(c, []string{url}, func(p *process) (cluster.List, error) {
+		if c.isLearner(p) {
+			return cluster.List{}, errLearner
+		}
+		return c.listOf(p), nil
+	})
+	if err != nil && !st.Learner {
+		return cluster.Endpoint{URL: url, Err: err}
+	}
+	return cluster.Endpoint{URL: url, Status: st, List: list}
 }

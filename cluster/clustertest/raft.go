@@ -88,7 +88,7 @@ func quorumOf(n int) int { return n/2 + 1 }
 // reaches nobody, which is enough only where it is the only one.
 func (c *Cluster) live(n *node) bool {
 	p := c.proc(n.ID)
-	return n.voter && p.up() && !c.now.Before(p.hears) && (!c.knob(n.ID).cut || len(c.voters()) == 1)
+	return n.voter && p.up() && !p.alone && !c.now.Before(p.hears) && (!c.knob(n.ID).cut || len(c.voters()) == 1)
 }
 
 func (c *Cluster) liveVoters() []*node {
@@ -143,7 +143,7 @@ func (c *Cluster) patience() time.Duration {
 func (c *Cluster) stepDown() {
 	c.leader = 0
 	for _, n := range c.nodes {
-		if p := c.proc(n.ID); n.voter && p.up() && (!c.knob(n.ID).cut || p == c.leading) {
+		if p := c.proc(n.ID); n.voter && p.up() && !p.alone && (!c.knob(n.ID).cut || p == c.leading) {
 			p.leader = 0
 		}
 	}

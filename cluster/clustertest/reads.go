@@ -313,7 +313,7 @@ func (c *Cluster) newBarrier(p *process) *barrier {
 // index is known ends the read, and so do seven seconds.
 func (b *barrier) pass(w *wait) error {
 	c, p := b.c, b.p
-	if p.foreign() && p.leader == p.id {
+	if p.alone {
 		return nil
 	}
 	if !b.got && p.leaders != b.leaders {

@@ -37,6 +37,7 @@ type process struct {
 	published bool
 	pubIndex  float64
 	serving   bool // its client port answers
+	alone     bool // it leads a cluster of its own
 }
 
 // up reports whether the process is there and does anything at all.
@@ -196,7 +197,7 @@ func (c *Cluster) connected(r *process, id cluster.ID, t time.Time) bool {
 // activeSince is since when r has been connected to a member, zero if it is not.
 func (c *Cluster) activeSince(r *process, id cluster.ID) time.Time {
 	p, n := c.proc(id), c.node(id)
-	if !p.open() || n == nil || r.id == id || c.linkLost(p) || c.linkLost(r) {
+	if !p.open() || n == nil || p.alone || r.alone || r.id == id || c.linkLost(p) || c.linkLost(r) {
 		return time.Time{}
 	}
 	since := n.added

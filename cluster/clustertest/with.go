@@ -20,7 +20,7 @@ type dialled struct {
 
 // Reach tells how the members are reached.
 func (v dialled) Reach() cluster.Reach {
-	return cluster.Reach{EndpointTimeout: v.config.EndpointTimeout, Alive: v.config.Alive}
+	return cluster.Reach{EndpointTimeout: v.config.EndpointTimeout, ClusterID: v.config.ClusterID, Alive: v.config.Alive}
 }
 
 // at is a target with the client URLs that this client dials.

@@ -90,7 +90,7 @@ func StartIt(m cluster.Member, why string) Act { return Act{Do: DoStart, Member:
 func RemoveIt(c Case, m cluster.Member, why string) Act {
 	f := cluster.Foresee(c.Snapshot, cluster.ToRemove, m)
 	if f.Worst < 0 || f.Refused != "" {
-		return Refused(reason.Of(reason.ErrQuorumAtRisk, "%s: %s", why, f))
+		return Refused(beside(c, reason.Of(reason.ErrQuorumAtRisk, "%s: %s", why, f)))
 	}
 	return Act{Do: DoRemove, Member: m, Text: why}
 }
@@ -253,7 +253,7 @@ func restarts(c Case, ours cluster.Seen) bool {
 // Member may start at any time, so it can do no harm; every other act needs facts
 // that nobody has without a quorum.
 func withoutQuorum(c Case, ours cluster.Seen, found bool) Act {
-	none := reason.Of(reason.ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()))
+	none := beside(c, reason.Of(reason.ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters())))
 	other, taken := c.Snapshot.ByName(c.Name)
 	switch {
 	case found && restarts(c, ours):

@@ -21,15 +21,29 @@ func (Learning) Absent(c Case) Act {
 		return WaitFor(cluster.Member{}, err)
 	case err != nil:
 		return Refused(err)
+	case shut(c) != nil:
+		return Refused(shut(c))
 	}
 	return Act{Do: DoAddLearner}
+}
+
+// shut is the refusal where no voter's peer port takes our TLS: no read through our
+// learner could ever be answered, so it would never get its vote.
+func shut(c Case) error {
+	if c.Survey == nil || c.Survey.Shut == nil {
+		return nil
+	}
+	return reason.Advise(reason.Because(reason.ErrTLS, c.Survey.Shut), "check ClientConfig.PeerTLS: the voters' peer ports refuse it")
 }
 
 // Found adopts a learner, started before or not. A voter that never ran is a
 // leftover of the old way: it counts against the quorum for nothing. It is not
 // removed where it could not be added again, or answers all the same.
 func (s Learning) Found(c Case, ours cluster.Seen) Act {
-	if ours.Learner {
+	switch {
+	case ours.Learner && shut(c) != nil:
+		return Refused(shut(c))
+	case ours.Learner:
 		return StartIt(ours.Member, "it is in the list as a learner")
 	}
 	switch next := s.Absent(c); {
@@ -52,6 +66,8 @@ func (Learning) Learner(c Case, ours cluster.Seen) Act {
 	switch {
 	case err == nil:
 		return Act{Do: DoPromote, Member: ours.Member}
+	case errors.Is(err, reason.ErrQuorumAtRisk): // whoever else answers for a voter
+		return WaitFor(ours.Member, err)
 	case errors.Is(err, reason.ErrCorrupt), errors.Is(err, reason.ErrWrongCluster):
 		return Refused(err)
 	}
