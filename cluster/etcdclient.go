@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -24,7 +25,9 @@ import (
 // ClientConfig is what a *clientv3.Client cannot tell of itself.
 type ClientConfig struct {
 	// PeerTLS is used towards peer ports; it needs a certificate where they
-	// demand one. Nil: peer URLs are http, or trusted by the system's CAs.
+	// demand one (in kubeadm's layout /etc/kubernetes/pki/etcd/peer.crt). Certificates
+	// that are rotated during a long join are taken up where it asks for them anew, by
+	// GetClientCertificate. Nil: peer URLs are http, or trusted by the system's CAs.
 	PeerTLS *tls.Config
 	// ClientTLS is used towards /health on client URLs and towards https metrics
 	// URLs. gRPC uses the caller's client. Nil: as for PeerTLS.
@@ -32,6 +35,14 @@ type ClientConfig struct {
 	// ClusterID is that of the cluster that is meant: endpoints of another one are
 	// refused. Zero: whichever the endpoints are of, if they are of one.
 	ClusterID ID
+	// Dialer opens the connections to peer, metrics and /health ports, for hosts that
+	// reach members by a tunnel. gRPC is the caller's client's: what that was made with
+	// counts there. Nil: TCP as it is.
+	Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+	// Transport carries the requests to those ports in place of our own; PeerTLS,
+	// ClientTLS and Dialer are then its matter. It must go to exactly the server that is
+	// named: no proxy, no redirect. Nil: our own.
+	Transport http.RoundTripper
 	// SkipPeer says that this host may not ask peer ports. Reads through a
 	// learner then go to MetricsURL or its client URL.
 	SkipPeer bool
@@ -75,7 +86,7 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 	if cfg.Endpoints == nil {
 		cfg.Endpoints = func(m Member) []string { return m.ClientURLs }
 	}
-	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg.PeerTLS), plain: newHTTP(cfg.ClientTLS)}
+	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg, cfg.PeerTLS), plain: newHTTP(cfg, cfg.ClientTLS)}
 	e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
 		if len(c.Endpoints()) == 0 { // Dial would panic
 			return nil, reason.Of(reason.ErrUnreachable, "the caller's client has no endpoints")

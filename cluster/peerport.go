@@ -18,14 +18,22 @@ import (
 
 // newHTTP makes a client that goes to exactly the server it is pointed at: no
 // proxy of the environment, no redirect.
-func newHTTP(tlsConfig *tls.Config) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
+func newHTTP(cfg ClientConfig, tlsConfig *tls.Config) *http.Client {
+	transport := cfg.Transport
+	if transport == nil {
+		dial := cfg.Dialer
+		if dial == nil {
+			dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+		}
+		transport = &http.Transport{
 			TLSClientConfig:     tlsConfig,
-			DialContext:         (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+			DialContext:         dial,
 			TLSHandshakeTimeout: 5 * time.Second,
 			IdleConnTimeout:     30 * time.Second,
-		},
+		}
+	}
+	return &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

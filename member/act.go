@@ -250,8 +250,13 @@ func (r *run) start(ctx context.Context, c decide.Case, m cluster.Member) (verdi
 
 func (r *run) startSpec(s cluster.Snapshot, m cluster.Member) (StartSpec, error) {
 	initial, err := r.initialCluster(s, m)
+	var members []cluster.Member
+	for _, seen := range s.Members {
+		members = append(members, seen.Member)
+	}
 	return StartSpec{
-		Name: r.name, MemberID: m.ID, ClusterID: s.ClusterID, PeerURLs: m.PeerURLs,
+		Members: members,
+		Name:    r.name, MemberID: m.ID, ClusterID: s.ClusterID, PeerURLs: m.PeerURLs,
 		InitialCluster: initial, ServerVersion: version.Lowest(s.ServerVersions()...),
 	}, err
 }

@@ -24,6 +24,8 @@ type StartSpec struct {
 	// its peer URLs, rebuilt from the live list right before this start. Empty where
 	// only our own intact data is known, because nobody answered.
 	InitialCluster string `json:"initialCluster"`
+	// Members are those of the list it is built from, as values.
+	Members []cluster.Member `json:"members,omitempty"`
 	// ServerVersion is the lowest version among the servers that answered.
 	ServerVersion version.Version `json:"serverVersion,omitzero"`
 }
