@@ -30,7 +30,8 @@
 //   - [Engine.Step] does at most one thing and says when to come back, for operators;
 //   - [Engine.Add] is the first half of a join, for installers in two phases;
 //   - [Engine.Abort] undoes a join whose member does not vote yet;
-//   - [Remove] and [Leave] take a member out, leadership moved away first.
+//   - [Remove] and [Leave] take a member out, leadership moved away first;
+//   - [MoveLeader] hands leadership to one voter, or to the best.
 //
 // # What is told
 //

@@ -48,6 +48,8 @@ const (
 	VerbPromote Verb = "promote"
 	VerbRemove  Verb = "remove"
 	VerbLeave   Verb = "leave"
+
+	VerbMoveLeader Verb = "move leader"
 )
 
 // leaves reports whether the verb takes a member out.
