@@ -3,7 +3,10 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	kubeadmapi "k8s.io/kubernetes/cmd/kubeadm/app/apis/kubeadm"
 	kubeadmetcd "k8s.io/kubernetes/cmd/kubeadm/app/phases/etcd"
 	etcdutil "k8s.io/kubernetes/cmd/kubeadm/app/util/etcd"
+	staticpodutil "k8s.io/kubernetes/cmd/kubeadm/app/util/staticpod"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdjoin/etcdjoin/manifest"
@@ -41,6 +45,9 @@ type node struct {
 	extra   []kubeadmapi.Arg
 	metrics []string
 	set     map[string]string
+	envs    []kubeadmapi.EnvVar
+	env     []manifest.EnvVar
+	patches map[string]string // files for kubeadm's --patches
 }
 
 func (n node) cluster() []etcdutil.Member {
@@ -64,13 +71,20 @@ func kubeadmPod(n node) v1.Pod {
 		KubernetesVersion: kubeadmVersion,
 		CertificatesDir:   "/etc/kubernetes/pki",
 		ImageRepository:   "registry.k8s.io",
-		Etcd:              kubeadmapi.Etcd{Local: &kubeadmapi.LocalEtcd{DataDir: "/var/lib/etcd", ExtraArgs: n.extra}},
+		Etcd:              kubeadmapi.Etcd{Local: &kubeadmapi.LocalEtcd{DataDir: "/var/lib/etcd", ExtraArgs: n.extra, ExtraEnvs: n.envs}},
 	}
 	return kubeadmetcd.GetEtcdPodSpec(cfg, &kubeadmapi.APIEndpoint{AdvertiseAddress: n.address}, "cp-2", n.cluster())
 }
 
 // ourPod is what an installer writes that was kubeadm.
 func ourPod(t *testing.T, n node, image string) []byte {
+	t.Helper()
+	data, err := specFor(t, n, image).Render(manifest.StaticPod)
+	require.NoError(t, err)
+	return data
+}
+
+func specFor(t *testing.T, n node, image string) manifest.Spec {
 	t.Helper()
 	v, err := version.Parse(image[strings.LastIndex(image, ":")+1:])
 	require.NoError(t, err)
@@ -81,7 +95,7 @@ func ourPod(t *testing.T, n node, image string) []byte {
 		PeerTLS:     manifest.TLS{CertFile: pki + "peer.crt", KeyFile: pki + "peer.key", TrustedCAFile: pki + "ca.crt"},
 		MetricsURLs: n.metrics,
 		Settings:    n.set,
-		Pod:         manifest.Pod{Image: image},
+		Pod:         manifest.Pod{Image: image, Env: n.env},
 	}
 	start := member.StartSpec{Name: "cp-2"}
 	var cluster manifest.InitialCluster
@@ -92,9 +106,7 @@ func ourPod(t *testing.T, n node, image string) []byte {
 	start.InitialCluster = cluster.String()
 	spec, err = spec.For(start)
 	require.NoError(t, err)
-	data, err := spec.Render(manifest.StaticPod)
-	require.NoError(t, err)
-	return data
+	return spec
 }
 
 var nodes = map[string]node{
@@ -110,6 +122,21 @@ var nodes = map[string]node{
 		extra:   []kubeadmapi.Arg{{Name: "quota-backend-bytes", Value: "8589934592"}, {Name: "snapshot-count", Value: "5000"}},
 		set:     map[string]string{"quota-backend-bytes": "8589934592", "snapshot-count": "5000"},
 	},
+	"more variables": {
+		address: "10.0.0.2",
+		envs:    []kubeadmapi.EnvVar{{EnvVar: v1.EnvVar{Name: "ETCD_UNSUPPORTED_ARCH", Value: "arm64"}}, {EnvVar: v1.EnvVar{Name: "GOGC", Value: "50"}}},
+		env:     []manifest.EnvVar{{Name: "ETCD_UNSUPPORTED_ARCH", Value: "arm64"}, {Name: "GOGC", Value: "50"}},
+	},
+	"patches": {
+		address: "10.0.0.2",
+		patches: map[string]string{
+			"etcd.yaml":            "metadata: {annotations: {note: 'a b'}}\nspec: {dnsPolicy: Default, containers: [{name: etcd, resources: {limits: {memory: 8Gi}}}]}\n",
+			"etcd1+json.json":      `[{"op": "add", "path": "/spec/tolerations", "value": [{"operator": "Exists"}]}]`,
+			"etcd2+merge.yaml":     "spec: {terminationGracePeriodSeconds: 60}\n",
+			"etcd3+strategic.yaml": "spec: {containers: [{name: etcd, securityContext: {runAsUser: 1000}}]}\n",
+			"kube-apiserver.yaml":  "spec: {hostNetwork: false}\n",
+		},
+	},
 }
 
 func TestStaticPodIsKubeadms(t *testing.T) {
@@ -117,8 +144,10 @@ func TestStaticPodIsKubeadms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			theirs := kubeadmPod(n)
 			var ours v1.Pod
-			require.NoError(t, yaml.UnmarshalStrict(ourPod(t, n, theirs.Spec.Containers[0].Image), &ours))
-			a, b := flat(t, theirs), flat(t, ours)
+			data := ourPod(t, n, theirs.Spec.Containers[0].Image)
+			require.NoError(t, asKubelet(data))
+			require.NoError(t, yaml.UnmarshalStrict(data, &ours))
+			a, b := flat(t, patched(t, n, theirs)), flat(t, patched(t, n, ours))
 			seen := map[string]bool{}
 			for _, path := range slices.Sorted(maps.Keys(union(a, b))) {
 				if reflect.DeepEqual(a[path], b[path]) {
@@ -134,6 +163,22 @@ func TestStaticPodIsKubeadms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// patched is a pod after kubeadm's --patches: that they fit ours, too.
+func patched(t *testing.T, n node, pod v1.Pod) v1.Pod {
+	t.Helper()
+	if len(n.patches) == 0 {
+		return pod
+	}
+	dir := t.TempDir()
+	for name, text := range n.patches {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	out, err := staticpodutil.PatchStaticPod(&pod, dir, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, int64(60), *out.Spec.TerminationGracePeriodSeconds)
+	return *out
 }
 
 // TestStaticPodIsLaidOutLikeKubeadms: beside the listed fields not one line of

@@ -9,11 +9,16 @@
 //   - [Spec.Render] writes a static pod, a config file or an environment file (to
 //     go with [Spec.UnitFile]), [Spec.Args] a command line. The same Spec gives
 //     the same bytes, and all of them say the same;
-//   - [Read] reads such files back, whoever wrote them, and says what it could not
-//     place;
+//   - [Read] reads such files back, whoever wrote them, as etcd and the kubelet
+//     read them (both speak YAML 1.1), and says what it could not place;
 //   - [Edit] changes settings of a file that is there and keeps the rest byte for
 //     byte; [Identity] is what a start changes;
-//   - [Migrate] rewrites a file for another version of etcd, and says what and why.
+//   - [Migrate] rewrites a file for another version of etcd, up or down, and says
+//     what and why.
+//
+// The tests ask the originals: etcd's own reader of each minor, a real server,
+// Kubernetes' validation, kubeadm. Where we refuse more than they do there is a
+// reason, listed with the test.
 //
 // # Versions
 //

@@ -11,6 +11,7 @@ import (
 
 // Identity is what one start decides, by canonical name, as [Edit] takes it:
 // name, initial-advertise-peer-urls, initial-cluster, and the state "existing".
+// Edit moves the other URLs of a file to the host of these peer URLs.
 func Identity(start member.StartSpec) map[string]string {
 	return map[string]string{
 		"name":                        start.Name,
@@ -24,7 +25,14 @@ func Identity(start member.StartSpec) map[string]string {
 // byte: comments, order, quotes, other containers, volumes, annotations. A
 // setting that is not there yet is put behind its neighbour in the alphabet. In a
 // static pod, the annotation and the probes that follow a changed URL change with
-// it, if they followed it before.
+// it, if they followed it before, and a volume that is all a changed directory's
+// moves with it; a directory or file that would be in no volume is refused.
+//
+// With other peer URLs the file becomes another host's: all URLs at the former
+// host, to listen at and to advertise, move to the new one, so that a copied file
+// keeps no address of the host it comes from. An address that is neither's, or
+// peer URLs by name where an address must be listened at, are faults that say
+// what to set as well.
 //
 // Settings are named canonically, or exactly as the file has them if no table
 // knows them. An edit that would change more than it should (a value shared
@@ -55,6 +63,9 @@ func editValues(set map[string]string) (map[string]string, error) {
 		normal, err := normalValue(name, k, set[name])
 		if err != nil {
 			faults.add(fieldName(name), "%v", err)
+		}
+		if name == "initial-cluster-state" && normal == "new" {
+			faults.add("InitialClusterState", "must be %q: a member that joins and starts as new founds another cluster", existing)
 		}
 		values[name] = normal
 	}
@@ -106,6 +117,9 @@ func edit(form Form, data []byte, values map[string]string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := moveHost(e, values); err != nil {
+		return nil, err
+	}
 	if pod, ok := e.(*podEdit); ok {
 		if err := pod.follow(values); err != nil {
 			return nil, err
@@ -124,12 +138,21 @@ func edit(form Form, data []byte, values map[string]string) ([]byte, error) {
 }
 
 func editOne(e editor, gates *gateSet, name, value string) error {
-	all := e.settings()
-	if i := slices.IndexFunc(all, func(f found) bool { return f.canonical() == name }); i >= 0 {
-		if sameValue(all[i], value) {
-			return nil
+	there := false
+	for i, f := range e.settings() {
+		if f.canonical() != name {
+			continue
 		}
-		return e.replace(i, value)
+		there = true
+		if sameValue(f, value) {
+			continue
+		}
+		if err := e.replace(i, value); err != nil {
+			return err
+		}
+	}
+	if there {
+		return nil
 	}
 	if gate := gates.named(name); gate != "" {
 		return gates.set(gate, value)
@@ -173,7 +196,8 @@ func spellingFor(e editor, name string) (spelling, error) {
 type gateSet struct {
 	editor
 	loaded  bool
-	at      int // which setting it is, -1 if none
+	at      int   // which setting it is, -1 if none
+	more    []int // the others, where the flag is repeated
 	gates   []gateValue
 	changed bool
 }
@@ -185,14 +209,24 @@ func (g *gateSet) load() error {
 	g.loaded = true
 	all := g.settings()
 	g.at = slices.IndexFunc(all, found.isGates)
-	if g.at < 0 || all[g.at].value == "" {
-		return nil
+	for i, f := range all {
+		if !f.isGates() {
+			continue
+		}
+		gates, err := parseGates(f.value)
+		if err != nil {
+			return fault(f.line, "%s %v", f.label, err)
+		}
+		for _, v := range gates {
+			if said := g.value(v.name); said != "" && said != v.value {
+				return fault(f.line, "gate %s is given twice, as %s and as %s", v.name, said, v.value)
+			}
+			g.gates = append(g.gates, v)
+		}
+		if i != g.at {
+			g.more = append(g.more, i)
+		}
 	}
-	gates, err := parseGates(all[g.at].value)
-	if err != nil {
-		return fault(all[g.at].line, "%s %v", all[g.at].label, err)
-	}
-	g.gates = gates
 	return nil
 }
 
@@ -204,6 +238,16 @@ func (g *gateSet) named(name string) string {
 	for _, v := range g.gates {
 		if rows := byGate[v.name]; rows != nil && rows[0].name == name {
 			return v.name
+		}
+	}
+	return ""
+}
+
+// value is what a gate is set to, "" if it is not.
+func (g *gateSet) value(name string) string {
+	for _, v := range g.gates {
+		if v.name == name {
+			return v.value
 		}
 	}
 	return ""
@@ -237,6 +281,11 @@ func (g *gateSet) write() error {
 	case !g.changed:
 		return nil
 	case g.at >= 0:
+		for _, i := range g.more {
+			if err := g.remove(i); err != nil {
+				return err
+			}
+		}
 		return g.replace(g.at, g.text())
 	}
 	return g.insert(gatesFlag, g.text())

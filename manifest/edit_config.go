@@ -43,10 +43,13 @@ func scalarText(k valueKind, value string) (text string, isString bool) {
 
 func (e *fileEdit) replace(i int, value string) error {
 	k := e.scan.keys[i]
-	if k.kind() == list {
+	if k.kind() == list && (k.key == nil || k.node.Kind != yaml.SequenceNode || len(k.node.Content) == 0) {
 		return e.rewrite(k, spelling{key: k.name, kind: list}, value)
 	}
 	e.note(k.name, value)
+	if k.kind() == list {
+		return e.editList(k.node, splitList(value), k.label)
+	}
 	return e.setValue(k, k.kind(), value)
 }
 
@@ -67,6 +70,7 @@ func (e *fileEdit) setValue(k keyUse, kind valueKind, value string) error {
 	if isString {
 		return e.setScalar(k.node, text, k.label)
 	}
+
 	if _, err := e.own(k.node, k.label); err != nil {
 		return err
 	}
@@ -88,7 +92,7 @@ func (e *fileEdit) fillEmpty(k keyUse, text string, isString bool) error {
 	if !ok || end >= len(e.data) || e.data[end] != ':' || k.node.Anchor != "" {
 		return fault(k.line, "%s cannot be edited: edit it by hand", k.label)
 	}
-	if isString && !plainSafe(text, inFlow) {
+	if isString && (e.isJSON || !plainSafe(text, inFlow)) {
 		text = doubleQuoted(text)
 	}
 	e.splice(end+1, end+1, " "+text)
@@ -227,7 +231,10 @@ func keyText(name string, k valueKind, value string, inFlow bool) string {
 
 // result looks at the changed file.
 func (e *fileEdit) result() ([]byte, error) {
-	out := spliced(e.data, e.finish())
+	out, err := e.output()
+	if err != nil {
+		return nil, err
+	}
 	again, err := openFile(out)
 	if err != nil {
 		return nil, fault(asSource(err).Line, "cannot be edited safely: the result %s", asSource(err).Rule)

@@ -63,7 +63,7 @@ func (e *podEdit) settings() []found {
 }
 
 func (e *podEdit) version() version.Version {
-	return imageVersion(scalar(child(e.scan.container, "image")))
+	return e.scan.version()
 }
 
 func (e *podEdit) spell(name string, v version.Version) (spelling, bool) { return spell(name, v) }
@@ -173,10 +173,44 @@ func (e *podEdit) listOf(word int) (list *yaml.Node, at int) {
 // insert puts a flag behind the last one before it in the alphabet, or at the end.
 func (e *podEdit) insert(s spelling, value string) error {
 	e.want[s.flag] = value
+	if len(e.scan.nodes) == 0 {
+		return e.insertVariable(s, value)
+	}
 	list, at := e.listOf(e.wordBefore(s.flag))
 	arg := "--" + s.flag + "=" + escapeExpansion(value)
-	write := func(inFlow bool) string { return requoted(e.raw(list.Content[at]), arg, inFlow) }
+	write := func(inFlow bool) string { return e.requote(e.raw(list.Content[at]), arg, inFlow) }
 	return e.insertAfter(list, list.Content[at], write, true, "--"+s.flag)
+}
+
+// insertVariable puts a variable behind the last one before it in the alphabet,
+// where etcd is told nothing else but variables.
+func (e *podEdit) insertVariable(s spelling, value string) error {
+	list := followed(child(e.scan.container, "env"))
+	name, before := variable(s.flag), list.Content[len(list.Content)-1]
+	last := ""
+	for _, item := range list.Content {
+		if n := scalar(child(item, "name")); n < name && n >= last && strings.HasPrefix(n, "ETCD_") {
+			before, last = item, n
+		}
+	}
+	text := escapeExpansion(value)
+	write := func(inFlow bool) string {
+		if inFlow || e.isJSON {
+			return `{"name": ` + doubleQuoted(name) + `, "value": ` + doubleQuoted(text) + "}"
+		}
+		return "name: " + name + e.newline() + strings.Repeat(" ", len(e.leading(before))) + "value: " + yamlScalar(text)
+	}
+	return e.insertAfter(list, before, write, true, name)
+}
+
+// value is what a setting is in the file, "" if it is not there.
+func (e *podEdit) value(name string) string {
+	for _, f := range e.settings() {
+		if f.canonical() == name && !f.none {
+			return f.value
+		}
+	}
+	return ""
 }
 
 // wordBefore is the word behind which a flag belongs: never one that goes.
@@ -214,19 +248,18 @@ func (e *podEdit) setImage(image string) error {
 // follow changes what follows the URLs that will be set: the annotation, and the
 // probes, each if it follows the old URL.
 func (e *podEdit) follow(values map[string]string) error {
-	old := map[string]string{}
-	for _, f := range e.settings() {
-		old[f.canonical()] = f.value
+	if err := e.followPaths(values); err != nil {
+		return err
 	}
 	if urls, ok := values["advertise-client-urls"]; ok {
 		n := child(child(child(e.root, "metadata"), "annotations"), clientURLsKey)
-		if n != nil && scalar(n) == old["advertise-client-urls"] {
+		if n != nil && scalar(n) == e.value("advertise-client-urls") {
 			if err := e.followTo(n, urls); err != nil {
 				return err
 			}
 		}
 	}
-	before, after := splitList(old["listen-metrics-urls"]), splitList(values["listen-metrics-urls"])
+	before, after := splitList(e.value("listen-metrics-urls")), splitList(values["listen-metrics-urls"])
 	if firstURL(before) == nil || firstURL(after) == nil || before[0] == after[0] {
 		return nil
 	}
@@ -295,7 +328,10 @@ func (e *podEdit) followNumber(n *yaml.Node, port int) error {
 // result looks at the changed file: it must read as intended, and differ nowhere
 // else.
 func (e *podEdit) result() ([]byte, error) {
-	out := spliced(e.data, e.finish())
+	out, err := e.output()
+	if err != nil {
+		return nil, err
+	}
 	again, err := openPod(out)
 	if err != nil {
 		return nil, fault(asSource(err).Line, "cannot be edited safely: the result %s", asSource(err).Rule)

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -87,7 +88,28 @@ func (e *yamlEdit) setScalar(n *yaml.Node, text, label string) error {
 	if !ok {
 		return fault(n.Line, "%s spans several lines or is a block: edit it by hand", label)
 	}
-	e.splice(start, end, requoted(string(e.data[start:end]), text, inFlow))
+	e.splice(start, end, e.requote(string(e.data[start:end]), text, inFlow))
+	return nil
+}
+
+// requote is a text in the quotes of an old one, in JSON always in quotes.
+func (d *yamlDoc) requote(old, text string, inFlow bool) string {
+	if d.isJSON {
+		return doubleQuoted(text)
+	}
+	return requoted(old, text, inFlow)
+}
+
+// replaceField writes a key and its value anew.
+func (e *yamlEdit) replaceField(parent *yaml.Node, key, text, label string) error {
+	if _, err := e.own(parent, label); err != nil {
+		return err
+	}
+	k, value := entry(parent, key)
+	if k == nil || e.offset(k) < 0 || e.nodeEnd(value) < 0 {
+		return fault(parent.Line, "%s cannot be edited: edit it by hand", label)
+	}
+	e.splice(e.offset(k), e.nodeEnd(value), text)
 	return nil
 }
 
@@ -233,8 +255,21 @@ func (e *yamlEdit) finish() []splice {
 	return e.splices
 }
 
-// removeRun takes elements i to j out, with the comma before or behind them.
+// output is the changed document.
+func (e *yamlEdit) output() ([]byte, error) {
+	out := spliced(e.data, e.finish())
+	if e.isJSON && !json.Valid(out) {
+		return nil, fault(0, "cannot be edited safely: it would be JSON no more")
+	}
+	return out, nil
+}
+
+// removeRun takes elements i to j out: with their lines, and the comments there,
+// if these are theirs alone; else with the comma before or behind them.
 func (e *yamlEdit) removeRun(nodes []*yaml.Node, i, j int) {
+	if e.removeOwnLines(nodes, i, j) {
+		return
+	}
 	switch {
 	case i > 0:
 		e.splice(e.nodeEnd(nodes[i-1]), e.nodeEnd(nodes[j-1]), "")
@@ -243,6 +278,36 @@ func (e *yamlEdit) removeRun(nodes []*yaml.Node, i, j int) {
 	default:
 		e.splice(e.offset(nodes[0]), e.nodeEnd(nodes[j-1]), "")
 	}
+}
+
+func (e *yamlEdit) removeOwnLines(nodes []*yaml.Node, i, j int) bool {
+	first, end := e.offset(nodes[i]), e.nodeEnd(nodes[j-1])
+	if strings.TrimSpace(e.leading(nodes[i])) != "" {
+		return false
+	}
+	rest := strings.TrimLeft(string(e.data[end:e.lineEnd(end)]), " \t")
+	behind, comma := strings.CutPrefix(rest, ",")
+	behind = strings.TrimLeft(behind, " \t")
+	if behind != "" && behind[0] != '#' {
+		return false
+	}
+	if j == len(nodes) && !comma && i > 0 && !e.removeComma(e.nodeEnd(nodes[i-1])) {
+		return false
+	}
+	e.removeLines(first, end)
+	return true
+}
+
+// removeComma takes out the comma behind an element that is the last one now.
+func (e *yamlEdit) removeComma(at int) bool {
+	for at < len(e.data) && (e.data[at] == ' ' || e.data[at] == '\t') {
+		at++
+	}
+	if at >= len(e.data) || e.data[at] != ',' {
+		return false
+	}
+	e.splice(at, at+1, "")
+	return true
 }
 
 // ownLine reports whether an element begins its line.

@@ -141,5 +141,5 @@ my-own: {a: 1}
 	}
 	// Output:
 	// cp-1 /pki/server.crt map[watch-progress-notify-interval:5s] <nil>
-	// line 5: my-own: is no setting known here
+	// line 5: my-own: is no key known here: etcd ignores it
 }

@@ -57,7 +57,9 @@ func reread(t *testing.T, r Reading) {
 		got, err := again.Spec.Resolved()
 		require.NoError(t, err, "%s:\n%s", form, data)
 		require.Equal(t, want, got, "%s:\n%s", form, data)
-		require.Empty(t, again.Unplaced, "%s:\n%s", form, data)
+		if len(s.Unknown) == 0 {
+			require.Empty(t, again.Unplaced, "%s:\n%s", form, data)
+		}
 	}
 }
 
@@ -82,7 +84,7 @@ func reedit(t *testing.T, form Form, data []byte) {
 		}
 	}
 	for _, v := range []string{"3.4.45", "3.5.35", "3.6.16", "3.7.3"} {
-		to := Migration{To: version.MustParse(v)}
+		to := Migration{To: version.MustParse(v), KeepImage: true}
 		out, changes, err := Migrate(form, "", data, to)
 		if err != nil {
 			continue

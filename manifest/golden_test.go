@@ -124,7 +124,7 @@ func TestUnitGolden(t *testing.T) {
 }
 
 // A script is one file under testdata/files: lines "form F", then "read",
-// "set NAME VALUE" for an edit, or "migrate VERSION [IMAGE]"; a line "-- in --"
+// "set NAME VALUE" for an edit, or "migrate VERSION [IMAGE|keep]"; a line "-- in --"
 // and the file. Behind "-- out --" is what comes of it, which -update writes.
 func TestFilesGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/files/*.txt")
@@ -203,17 +203,25 @@ func scriptRead(form Form, in string) string {
 
 func scriptMigrate(form Form, in, rest string) string {
 	to, image, _ := strings.Cut(rest, " ")
-	out, changes, err := Migrate(form, "file", []byte(in), Migration{To: version.MustParse(to), Image: image})
+	m := Migration{To: version.MustParse(to), Image: image}
+	if image == "keep" {
+		m.Image, m.KeepImage = "", true
+	}
+	out, changes, err := Migrate(form, "file", []byte(in), m)
+	if err != nil {
+		return errorLine(err)
+	}
 	var b strings.Builder
 	b.Write(out)
+	b.WriteString("-- changes --\n")
 	for _, c := range changes {
 		lost := ""
 		if c.Lost {
 			lost = " LOST"
 		}
-		fmt.Fprintf(&b, "%s: %s -> %s (%s)%s\n", c.Setting, c.From, c.To, c.Why, lost)
+		fmt.Fprintf(&b, "%s %s: %s -> %s (%s)%s\n", c.Kind, c.Setting, c.From, c.To, c.Why, lost)
 	}
-	return b.String() + errorLine(err)
+	return b.String()
 }
 
 // sourceError is the error as the type that every file's error is.

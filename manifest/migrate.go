@@ -11,13 +11,34 @@ import (
 type Migration struct {
 	// To is the etcd that will run, from 3.4.0 to 3.8.0-alpha.0. Required.
 	To version.Version
-	// Image replaces a static pod's image. Empty leaves it: the old etcd would
-	// then be started with the new one's flags.
+	// Image replaces a static pod's image. A tag that is a version must agree with
+	// To. It may be empty where the pod has that image already, or with KeepImage.
 	Image string
+	// KeepImage leaves a static pod's image as it is, whatever etcd it is: the
+	// say-so of who changes it elsewhere, before the pod is started.
+	KeepImage bool
 }
 
-// A Change is one setting that [Migrate] changed, and why.
+// A ChangeKind is what [Migrate] did with a setting.
+type ChangeKind string
+
+// The kinds. The last two change nothing: they are for a person to look at.
+const (
+	Renamed    ChangeKind = "renamed"    // the same setting and value, by the version's name
+	Moved      ChangeKind = "moved"      // the same, in another block of the config file
+	Gated      ChangeKind = "gate"       // a flag became a feature gate, or a gate a flag
+	Replaced   ChangeKind = "replaced"   // another value, which the version takes and which means the same
+	Dropped    ChangeKind = "dropped"    // gone: the version has no such setting, or it was there twice
+	Probed     ChangeKind = "probe"      // a probe asks another path, or a port
+	Reimaged   ChangeKind = "image"      // the image
+	Unknown    ChangeKind = "unknown"    // no table here knows it, and it is left as it is
+	Deprecated ChangeKind = "deprecated" // the version takes it, and a later one will not
+)
+
+// A Change is one setting that [Migrate] changed, or has something to say of,
+// and why.
 type Change struct {
+	Kind    ChangeKind
 	Setting string // canonical
 	From    string // as it was in the file, "--experimental-initial-corrupt-check=true"
 	To      string // as it is now, "" if it is gone
@@ -29,15 +50,17 @@ type Change struct {
 
 // Migrate rewrites a file for another version of etcd: former names become those
 // the version takes, gates become flags or flags gates, what it does not have is
-// dropped, and everything else stays byte for byte, as with [Edit]. It works in
-// both directions. Settings nobody here knows stay and are listed as unchanged
-// (From equals To), for the version may refuse them. Probes stay: an older
-// version's are answered by a newer one.
+// dropped, a probe that it does not answer asks what it does, and everything else
+// stays byte for byte, as with [Edit]. It works in both directions. A setting
+// that is given by two of its names is given once afterwards, if both say the
+// same; if not, that is a fault.
 //
-// An empty list means that the file is right as it is, and is returned as it is.
-// The file's name is for errors only. Every error is a [*SourceError].
+// Settings nobody here knows stay and are listed as [Unknown], without their
+// value, for it may be anything. An empty list means that nothing is to be done
+// and nothing to be said: the file is returned as it is. The file's name is for
+// errors only. Every error is a [*SourceError].
 func Migrate(form Form, file string, data []byte, m Migration) ([]byte, []Change, error) {
-	if m.To.Compare(oldest) < 0 || m.To.Compare(newest) > 0 {
+	if !inTables(m.To) {
 		f := fault(0, "must be migrated to an etcd from %s to %s, not %s", oldest, newest, m.To)
 		f.Err = ErrUnknownVersion
 		return nil, nil, inFile(f, file)
@@ -58,8 +81,10 @@ func migrate(form Form, data []byte, m Migration) ([]byte, []Change, error) {
 	if err := g.run(); err != nil {
 		return nil, nil, err
 	}
-	if err := g.image(m.Image); err != nil {
-		return nil, nil, err
+	if pod, ok := e.(*podEdit); ok {
+		if err := g.pod(pod, m); err != nil {
+			return nil, nil, err
+		}
 	}
 	out, err := e.result()
 	if err != nil {
@@ -85,14 +110,10 @@ func (m *migrator) run() error {
 	if err := m.oldGates(); err != nil {
 		return err
 	}
-	for i, f := range m.settings() {
-		if f.isGates() {
-			continue
-		}
-		if err := m.one(i, f); err != nil {
-			return err
-		}
+	if err := m.all(); err != nil {
+		return err
 	}
+	m.ignored()
 	if err := m.writeGates(); err != nil {
 		return err
 	}
@@ -104,10 +125,68 @@ func (m *migrator) run() error {
 	return nil
 }
 
+// all goes through the settings that are no gates.
+func (m *migrator) all() error {
+	twice, err := m.givenTwice()
+	if err != nil {
+		return err
+	}
+	for i, f := range m.settings() {
+		switch {
+		case f.isGates() || f.none:
+			continue
+		case twice[i]:
+			m.note(Dropped, f, "", "the same is said by another name of it", false)
+			err = m.remove(i)
+		default:
+			err = m.one(i, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// givenTwice finds settings that are given by two names: one of them goes, which
+// is not the one whose name the version has.
+func (m *migrator) givenTwice() (map[int]bool, error) {
+	goes, first := map[int]bool{}, map[string]int{}
+	all := m.settings()
+	for i, f := range all {
+		j, twice := first[f.canonical()]
+		switch {
+		case f.isGates() || f.rows == nil || f.none:
+			continue
+		case !twice:
+			first[f.canonical()] = i
+			continue
+		case mustNormal(all[j]) != mustNormal(f):
+			return nil, givenTwice(all[j], f, " with another value: say once what etcd is to do")
+		}
+		if to, ok := m.spell(f.canonical(), m.to); ok && (f.name == to.flag || f.name == to.key) {
+			i, first[f.canonical()] = j, i
+		}
+		goes[i] = true
+	}
+	return goes, nil
+}
+
+// ignored tells of keys that etcd ignores.
+func (m *migrator) ignored() {
+	file, ok := m.editor.(*fileEdit)
+	if !ok {
+		return
+	}
+	for _, k := range file.scan.loose {
+		m.changes = append(m.changes, Change{Kind: Unknown, Setting: k.name, From: k.name, To: k.name, Why: looseKey(k.name)})
+	}
+}
+
 // one decides about one setting.
 func (m *migrator) one(i int, f found) error {
 	if f.rows == nil {
-		m.note(f, f.name, written(f, f.value), "no table here knows it: see whether etcd "+m.to.String()+" does", false)
+		m.changes = append(m.changes, Change{Kind: Unknown, Setting: f.name, From: f.label, To: f.label, Why: m.unknown(f)})
 		return nil
 	}
 	to, ok := m.spell(f.canonical(), m.to)
@@ -120,46 +199,49 @@ func (m *migrator) one(i int, f found) error {
 	if c, known := chosen(f.canonical(), f.value); known && !c.in.Has(m.to) {
 		return m.oldValue(i, f, c)
 	}
+	m.deprecated(f, to)
 	if written(f, "") == m.writtenAs(to, f, "") {
 		return nil
 	}
-	m.note(f, f.canonical(), m.writtenAs(to, f, f.value), "etcd "+m.to.String()+" has it under this name", false)
+	m.note(m.renaming(f, to), f, m.writtenAs(to, f, f.value), "etcd "+m.to.String()+" has it under this name", false)
 	return m.rename(i, to, f.value)
+}
+
+func (m *migrator) unknown(f found) string {
+	if f.isVariable() {
+		return "no table here knows it: etcd warns of a variable that it does not know, and goes on"
+	}
+	return "no table here knows it: see whether etcd " + m.to.String() + " does"
+}
+
+func (m *migrator) renaming(f found, to spelling) ChangeKind {
+	from, _ := cutBlock(f.name)
+	into, _ := cutBlock(to.key)
+	if f.isKey() && from != into {
+		return Moved
+	}
+	return Renamed
 }
 
 // oldValue replaces or drops a setting whose value the version does not take.
 func (m *migrator) oldValue(i int, f found, c choice) error {
 	why := "etcd " + m.to.String() + " does not take this value, which is for " + c.in.String()
 	if f.canonical() == "logger" {
-		m.note(f, "logger", written(f, "zap"), why, false)
+		m.note(Replaced, f, written(f, "zap"), why, false)
 		return m.replace(i, "zap")
 	}
-	m.note(f, f.canonical(), "", why, isLost(f.canonical(), f.value))
+	m.note(Dropped, f, "", why, m.isLost(f.canonical(), f.value))
 	return m.remove(i)
-}
-
-// withoutIt is what etcd does where a dropped setting is not there; "" says that
-// it does the same whatever the value was.
-var withoutIt = map[string]string{
-	"debug": "false", "enable-v2": "false", "proxy": "off", "max-learners": "1",
-	"next-cluster-version-compatible": "false", "fast-lease-keep-alive": "false", "priority-request": "false",
-	"log-format": "json", "discovery": "", "discovery-fallback": "", "discovery-proxy": "", "v2-deprecation": "",
-}
-
-// isLost reports whether etcd does something else without a setting.
-func isLost(name, value string) bool {
-	usual, known := withoutIt[name]
-	return !known || usual != value && usual != ""
 }
 
 // drop takes a setting out that the version does not have.
 func (m *migrator) drop(i int, f found) error {
-	if f.canonical() == "debug" && f.value == "true" && !m.hasSetting("log-level") {
+	if f.canonical() == "debug" && mustNormal(f) == "true" && !m.hasSetting("log-level") {
 		to := byName["log-level"][0]
-		m.note(f, "debug", m.writtenAs(to, f, "debug"), "debug was removed in 3.5.0, log-level says the same", false)
+		m.note(Replaced, f, m.writtenAs(to, f, "debug"), "debug was removed in 3.5.0, log-level says the same", false)
 		return m.rename(i, to, "debug")
 	}
-	m.note(f, f.canonical(), "", "etcd "+m.to.String()+" has no such setting here: it is "+history(f.canonical()), isLost(f.canonical(), f.value))
+	m.note(Dropped, f, "", "etcd "+m.to.String()+" has no such setting here: it is "+history(f.canonical()), m.isLost(f.canonical(), f.value))
 	return m.remove(i)
 }
 
@@ -171,9 +253,12 @@ func (m *migrator) hasSetting(name string) bool {
 func (m *migrator) toGate(i int, f found, to spelling) error {
 	value, err := normalBool(f.value)
 	if err != nil {
-		return fault(f.line, "%s %v", f.label, err)
+		return fault(f.line, "%s %v%s", f.label, err, unexpanded(f.value))
 	}
-	m.note(f, f.canonical(), m.writtenAs(gatesFlag, f, to.gate+"="+value), "since 3.6.0 it is a feature gate", false)
+	if gate := m.gates.named(f.canonical()); gate != "" && m.gates.value(gate) != value {
+		return fault(f.line, "%s is %s, but the gate %s is %s: say once what etcd is to do", f.label, value, gate, m.gates.value(gate))
+	}
+	m.note(Gated, f, m.writtenAs(gatesFlag, f, to.gate+"="+value), "since 3.6.0 it is a feature gate", false)
 	m.spare = append(m.spare, i)
 	return m.gates.set(to.gate, value)
 }
@@ -212,22 +297,36 @@ func (m *migrator) oldGate(f found, g gateValue) (keep bool, err error) {
 	case ok && to.gate != "":
 		return true, nil
 	case ok:
-		m.noteGate(f, name, pair, m.writtenAs(to, f, g.value), "before 3.6.0 there were no gates", false)
-		m.later = append(m.later, told{to, g.value})
-		return false, nil
+		m.noteGate(Gated, f, name, pair, m.writtenAs(to, f, g.value), "before 3.6.0 there were no gates", false)
+		return false, m.asFlag(f, to, g)
 	}
-	m.noteGate(f, name, pair, "", "etcd "+m.to.String()+" has no such gate: it is "+history(name), isLost(name, g.value))
+	m.noteGate(Dropped, f, name, pair, "", "etcd "+m.to.String()+" has no such gate: it is "+history(name), m.isLost(name, g.value))
 	return false, nil
+}
+
+// asFlag has a flag say what the gate said, unless it does already.
+func (m *migrator) asFlag(f found, to spelling, g gateValue) error {
+	for _, o := range m.settings() {
+		if o.canonical() != to.name || o.none {
+			continue
+		}
+		if mustNormal(o) != g.value {
+			return fault(f.line, "gate %s is %s, but %s is %s: say once what etcd is to do", g.name, g.value, o.label, o.value)
+		}
+		return nil
+	}
+	m.later = append(m.later, told{to, g.value})
+	return nil
 }
 
 // unknownGate stays where there are gates at all.
 func (m *migrator) unknownGate(f found, pair string) (keep bool) {
 	name, _, _ := strings.Cut(pair, "=")
 	if _, gates := spell("set-member-local-addr", m.to); !gates {
-		m.noteGate(f, name, pair, "", "etcd "+m.to.String()+" has no --feature-gates", true)
+		m.noteGate(Dropped, f, name, pair, "", "etcd "+m.to.String()+" has no --feature-gates", true)
 		return false
 	}
-	m.noteGate(f, name, pair, m.writtenAs(gatesFlag, f, pair), "no table here knows this gate: see whether etcd "+m.to.String()+" does", false)
+	m.noteGate(Unknown, f, name, pair, m.writtenAs(gatesFlag, f, pair), "no table here knows this gate: see whether etcd "+m.to.String()+" does", false)
 	return true
 }
 
@@ -253,24 +352,16 @@ func (m *migrator) writeGates() error {
 	return m.gates.write()
 }
 
-func (m *migrator) image(image string) error {
-	pod, ok := m.editor.(*podEdit)
-	if !ok || image == "" {
-		return nil
+func (m *migrator) note(kind ChangeKind, f found, to, why string, lost bool) {
+	from := written(f, f.value)
+	if f.canonical() == "discovery-password" {
+		from, to = strings.ReplaceAll(from, f.value, "***"), strings.ReplaceAll(to, f.value, "***")
 	}
-	old := scalar(child(pod.scan.container, "image"))
-	if old != image {
-		m.changes = append(m.changes, Change{"image", old, image, "the etcd that will run", false})
-	}
-	return pod.setImage(image)
+	m.changes = append(m.changes, Change{kind, f.canonical(), from, to, why, lost})
 }
 
-func (m *migrator) note(f found, setting, to, why string, lost bool) {
-	m.changes = append(m.changes, Change{setting, written(f, f.value), to, why, lost})
-}
-
-func (m *migrator) noteGate(f found, setting, pair, to, why string, lost bool) {
-	m.changes = append(m.changes, Change{setting, m.writtenAs(gatesFlag, f, pair), to, why, lost})
+func (m *migrator) noteGate(kind ChangeKind, f found, setting, pair, to, why string, lost bool) {
+	m.changes = append(m.changes, Change{kind, setting, m.writtenAs(gatesFlag, f, pair), to, why, lost})
 }
 
 // written is a setting as the file has it, for people.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // A Reading is what a file says: a Spec that renders to the same settings, and
@@ -28,10 +30,15 @@ func (u Unplaced) String() string { return fmt.Sprintf("line %d: %s: %s", u.Line
 // empty. Every error is a [*SourceError] that names the file, the line where
 // there is one, and the rule: the first fault, for behind it the rest is guessed.
 //
-// Refused is what etcd itself would refuse, and what would not mean what it
-// says: a setting given twice, by whichever of its names; a value of the wrong
-// type; an initial-cluster in which etcd would merge this member with another;
-// for pods, two etcd containers, none, no command, a shell.
+// Refused is what etcd itself would refuse, or the kubelet, and what would not
+// mean what it says: a setting given twice (by two of its names only if their
+// values differ and nobody knows which counts); a value of the wrong type; an
+// initial-cluster in which etcd would merge this member with another; a template;
+// for pods, two etcd containers, none, neither command nor variables, a shell.
+//
+// Types are those of etcd's own reader and the kubelet's, which speak YAML 1.1.
+// What etcd ignores or only warns of, an unknown key or variable, is unplaced,
+// and its value not shown.
 func Read(form Form, file string, data []byte) (Reading, error) {
 	var reading Reading
 	var err error
@@ -58,6 +65,7 @@ type found struct {
 	label string     // for messages: "--name", "ETCD_NAME"
 	value string
 	line  int
+	none  bool // etcd takes it for not given: an empty variable, a null key
 }
 
 // canonical is the setting's name.
@@ -79,26 +87,14 @@ func (f found) kind() valueKind {
 // isGates reports whether this is --feature-gates, which holds many settings.
 func (f found) isGates() bool { return f.name == featureGates }
 
-// checkTwice refuses a setting that is given twice, as etcd does for a flag
-// beside its variable. Go's flags let the last one win, which nobody can see.
-func checkTwice(all []found) error {
-	seen := map[string]found{}
-	for _, f := range all {
-		first, twice := seen[f.canonical()]
-		switch {
-		case twice && first.label == f.label:
-			return fault(f.line, "%s is given twice, first in line %d", f.label, first.line)
-		case twice:
-			return fault(f.line, "%s is given twice, first as %s in line %d", f.label, first.label, first.line)
-		}
-		seen[f.canonical()] = f
-	}
-	return nil
-}
-
-// place puts what was found into a Spec.
-func (r *Reading) place(all []found) error {
+// place puts what was found into a Spec. The version is that of the etcd which
+// will read it, zero if nobody knows.
+func (r *Reading) place(all []found, v version.Version) error {
 	if err := checkTwice(all); err != nil {
+		return err
+	}
+	all, err := r.settle(all, v)
+	if err != nil {
 		return err
 	}
 	r.Spec.Bare = true
@@ -114,20 +110,37 @@ func (r *Reading) placeOne(f found, all []found) error {
 	switch {
 	case f.isGates():
 		return r.placeGates(f, all)
-	case f.value == "" && f.kind() != boolean:
-		r.unplaced(f.line, f.label, "is empty, which etcd takes for its default")
-		return nil
 	case f.rows == nil:
 		return r.placeUnknown(f)
+	case f.value == "" && f.mayBeEmpty():
+		r.unplaced(f.line, f.label, "is empty, which no other form can say")
+		return nil
 	}
 	return r.set(f, f.rows[0], f.value)
 }
 
+// mayBeEmpty: texts and lists; but some flags look at their words and take no
+// empty one.
+func (f found) mayBeEmpty() bool {
+	switch f.canonical() {
+	case "cors", "discovery-fallback", "initial-cluster-state", "proxy", "v2-deprecation":
+		return f.isKey()
+	}
+	switch f.kind() {
+	case text, urls, commas, list, origins:
+		return true
+	}
+	return false
+}
+
 // set puts one setting into its field or among the others.
 func (r *Reading) set(f found, s spelling, value string) error {
+	if hint := template(value); hint != "" {
+		return fault(f.line, "%s %s", f.label, hint)
+	}
 	normal, err := normalValue(s.name, s.kind, value)
 	if err != nil {
-		return fault(f.line, "%s %v", f.label, err)
+		return fault(f.line, "%s %v%s", f.label, err, unexpanded(value))
 	}
 	if field := fieldOf(s.name); field != nil {
 		field.set(&r.Spec, normal)
@@ -140,10 +153,16 @@ func (r *Reading) set(f found, s spelling, value string) error {
 	return nil
 }
 
+// placeUnknown keeps a flag that nobody here knows. What etcd only warns of, a
+// variable, or ignores, a key, must not become a flag, at which it would exit;
+// nor is its value ours to show, for it may be somebody's password.
 func (r *Reading) placeUnknown(f found) error {
-	if plainText(f.value) == nil && flagName(f.name) {
+	switch {
+	case f.isVariable():
+		r.unplaced(f.line, f.label, "is no setting known here: etcd warns of it and goes on")
+	case plainText(f.value) == nil && flagName(f.name):
 		r.setUnknown(f.name, f.value)
-	} else {
+	default:
 		r.unplaced(f.line, f.label, "is no setting known here, and its name or value is not for every form")
 	}
 	return nil
@@ -159,12 +178,9 @@ func (r *Reading) setUnknown(name, value string) {
 	r.Spec.Unknown[name] = value
 }
 
-// placeGates takes --feature-gates apart. A gate beside the flag that it was is
-// refused, as by etcd.
+// placeGates takes --feature-gates apart; given repeatedly, it adds up. A gate
+// beside the flag that it was is refused, as by etcd.
 func (r *Reading) placeGates(f found, all []found) error {
-	if f.value == "" {
-		return nil
-	}
 	gates, err := parseGates(f.value)
 	if err != nil {
 		return fault(f.line, "%s %v", f.label, err)
@@ -175,8 +191,12 @@ func (r *Reading) placeGates(f found, all []found) error {
 			r.setUnknown(featureGates, g.name+"="+g.value)
 			continue
 		}
-		if i := slices.IndexFunc(all, func(o found) bool { return o.canonical() == rows[0].name }); i >= 0 {
+		name := rows[0].name
+		if i := slices.IndexFunc(all, func(o found) bool { return o.canonical() == name }); i >= 0 {
 			return fault(f.line, "gate %s is given twice, also as %s in line %d", g.name, all[i].label, all[i].line)
+		}
+		if old, twice := r.Spec.Settings[name]; twice && old != g.value {
+			return fault(f.line, "gate %s is given twice, as %s and as %s", g.name, old, g.value)
 		}
 		if err := r.set(f, rows[0], g.value); err != nil {
 			return err

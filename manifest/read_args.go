@@ -3,6 +3,8 @@ package manifest
 import (
 	"slices"
 	"strings"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // ReadArgs reads what follows the program on etcd's command line, as Go's flag
@@ -18,7 +20,7 @@ func ReadArgs(args []string) (Reading, error) {
 		return Reading{}, err
 	}
 	var r Reading
-	if err := r.place(foundFlags(flags)); err != nil {
+	if err := r.place(foundFlags(flags), version.Version{}); err != nil {
 		return Reading{}, err
 	}
 	return r, nil
@@ -83,6 +85,9 @@ func parseFlag(words []word, i int) (flagUse, error) {
 	name, value, joined := strings.Cut(name, "=")
 	if name == "" || name[0] == '-' {
 		return flagUse{}, fault(w.line, "%q is no flag: etcd exits", w.text)
+	}
+	if i := strings.IndexAny(name, " \t\n"); i > 0 {
+		return flagUse{}, fault(w.line, "--%s has its value in the same word, behind a space: etcd exits; it needs =, or a word of its own", name[:i])
 	}
 	f := flagUse{
 		found:  found{rows: byFlag[name], name: name, label: "--" + name, value: value, line: w.line},

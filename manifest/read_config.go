@@ -1,12 +1,13 @@
 package manifest
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // A fileScan is a config file with its settings found.
@@ -29,11 +30,11 @@ func readConfigFile(data []byte) (Reading, error) {
 		return Reading{}, err
 	}
 	var r Reading
-	if err := r.place(f.found()); err != nil {
+	if err := r.place(f.found(), version.Version{}); err != nil {
 		return Reading{}, err
 	}
 	for _, k := range f.loose {
-		f.placeLoose(&r, k)
+		r.unplaced(k.line, k.name, "%s", looseKey(k.name))
 	}
 	for _, doc := range f.more {
 		r.unplaced(doc.Line, "a further document", "is not read by etcd, which takes the first")
@@ -41,17 +42,24 @@ func readConfigFile(data []byte) (Reading, error) {
 	return r, nil
 }
 
-// placeLoose keeps a key nobody knows, if it is one flag's: etcd ignores it
-// silently, or knows better than we do.
-func (f *fileScan) placeLoose(r *Reading, k keyUse) {
-	n := followed(k.node)
-	if k.parent == followed(f.root) && n.Kind == yaml.ScalarNode && flagName(k.name) && plainText(n.Value) == nil &&
-		byFlag[k.name] == nil && byName[k.name] == nil && !slices.Contains(notSettings, k.name) {
-		r.setUnknown(k.name, n.Value)
-		return
+// looseKey is what to say of a key that etcd ignores, without a word; its value
+// is not shown, for it may be anything. Many are a flag's name where the file has
+// another, or another block.
+func looseKey(name string) string {
+	if _, only := withoutFlag[name]; only {
+		return "has no flag at etcd, so that no other form can say it"
 	}
-	r.unplaced(k.line, k.name, "is no setting known here")
+	flag := name[strings.LastIndexByte(name, '.')+1:]
+	for _, s := range byFlag[flag] {
+		if s.key != "" && s.key != name {
+			return "is no key of etcd's, which ignores it: it has " + s.key
+		}
+	}
+	return "is no key known here: etcd ignores it"
 }
+
+// withoutFlag are keys that only the config file has.
+var withoutFlag = map[string]valueKind{clientTLS + ".allowed-cn": list, clientTLS + ".skip-client-san-verification": boolean}
 
 func (f *fileScan) found() []found {
 	all := make([]found, len(f.keys))
@@ -95,15 +103,21 @@ func (f *fileScan) walk(n *yaml.Node, prefix string) error {
 
 func (f *fileScan) take(parent, key, node *yaml.Node, name string) error {
 	value := followed(node)
+	name = folded(name)
 	k := keyUse{found: found{rows: byKey[name], name: name, label: "key " + name, line: key.Line}, key: key, node: node, parent: parent}
 	switch {
 	case blocks[name]:
-		if value.Kind != yaml.MappingNode && value.Tag != "!!null" {
+		if value.Kind != yaml.MappingNode && !isNull(value) {
 			return fault(key.Line, "key %s must be a mapping, not %s", name, describe(value))
 		}
 		return f.walk(value, name+".")
 	case k.rows == nil && name != featureGates:
 		f.loose = append(f.loose, k)
+		if kind, only := withoutFlag[name]; only {
+			k.rows = []spelling{{kind: kind}}
+			_, err := k.text(value)
+			return err
+		}
 		return nil
 	}
 	text, err := k.text(value)
@@ -115,12 +129,20 @@ func (f *fileScan) take(parent, key, node *yaml.Node, name string) error {
 	return nil
 }
 
+// folded is a key as etcd's reader finds it: JSON's, in any case.
+func folded(name string) string {
+	if lower := strings.ToLower(name); byKey[lower] != nil || blocks[lower] || lower == featureGates {
+		return lower
+	}
+	return name
+}
+
 // merged notes keys that come from elsewhere in the file: they are settings, but
 // no byte here is theirs alone.
 func (f *fileScan) merged(n *yaml.Node, prefix string) {
 	for _, source := range mergeSources(n) {
 		for i := 0; source != nil && source.Kind == yaml.MappingNode && i+1 < len(source.Content); i += 2 {
-			name := prefix + source.Content[i].Value
+			name := folded(prefix + source.Content[i].Value)
 			if own, _ := entry(n, source.Content[i].Value); own != nil || f.has(name) {
 				continue
 			}
@@ -158,72 +180,50 @@ var blocks = func() map[string]bool {
 }()
 
 // text is a value as its flag would have it. The types are those etcd insists on.
-func (k keyUse) text(n *yaml.Node) (string, error) {
-	if n.Tag == "!!null" {
+func (k *keyUse) text(n *yaml.Node) (string, error) {
+	s := as11(n)
+	switch want := k.kind(); {
+	case s.kind == null11:
+		k.none = true
 		return "", nil
-	}
-	want := k.kind()
-	if want == list {
+	case want == list:
 		return k.listText(n)
-	}
-	if n.Kind != yaml.ScalarNode {
-		return "", fault(k.line, "%s must be a single value, not %s", k.label, describe(n))
-	}
-	switch {
+	case n.Kind != yaml.ScalarNode:
+		return "", fault(k.line, "%s must be a single value, not %s: etcd exits", k.label, describe(n))
 	case want == duration:
-		return k.durationText(n)
-	case want == boolean:
-		return k.boolText(n)
-	case (want == number || want == signed) && n.Tag != "!!int":
+		return k.durationText(s)
+	case want == boolean && s.kind != bool11:
+		return "", fault(k.line, "%s must be true or false without quotes: etcd exits", k.label)
+	case want.isNumber() && s.kind != number11:
 		return "", fault(k.line, "%s must be a whole number without quotes: etcd exits", k.label)
+	case want == boolean || want.isNumber():
+		return s.value, nil
 	}
+	k.none = n.Value == "" && k.kind() != text // no URLs
 	return k.stringText(n)
 }
 
-// boolText also takes the words of YAML 1.1, which etcd's reader speaks.
-func (k keyUse) boolText(n *yaml.Node) (string, error) {
-	if v, ok := bool11(n); ok {
-		return v, nil
+func (k *keyUse) stringText(n *yaml.Node) (string, error) {
+	s := as11(n)
+	if s.kind != text11 {
+		return "", fault(k.line, "%s must have quotes around %s, which reads as another type: etcd exits", k.label, n.Value)
 	}
-	return "", fault(k.line, "%s must be true or false without quotes: etcd exits", k.label)
+	return s.value, nil
 }
 
-// stringText is a text; etcd's reader turns whole numbers into one.
-func (k keyUse) stringText(n *yaml.Node) (string, error) {
-	_, isBool := bool11(n)
-	_, decimal := strconv.ParseInt(n.Value, 10, 64)
-	if isBool || n.Tag != "!!str" && (n.Tag != "!!int" || decimal != nil || n.Value[0] == '0' && n.Value != "0") {
-		return "", fault(k.line, "%s must have quotes around %s, which reads as another type", k.label, n.Value)
-	}
-	return n.Value, nil
-}
-
-// bool11 is a plain scalar that YAML 1.1 takes for a truth value.
-func bool11(n *yaml.Node) (string, bool) {
-	if n.Style != 0 {
-		return "", false
-	}
-	switch strings.ToLower(n.Value) {
-	case "true", "yes", "on":
-		return "true", true
-	case "false", "no", "off":
-		return "false", true
-	}
-	return "", false
-}
-
-func (k keyUse) durationText(n *yaml.Node) (string, error) {
-	ns, err := strconv.ParseInt(n.Value, 0, 64)
-	if err != nil || n.Tag != "!!int" {
+func (k *keyUse) durationText(s scalar11) (string, error) {
+	ns, err := strconv.ParseInt(s.value, 10, 64)
+	if err != nil || s.kind != number11 {
 		return "", fault(k.line, "%s must be whole nanoseconds in a config file, as 5000000000 for 5s: etcd exits", k.label)
 	}
 	return shortDuration(time.Duration(ns)), nil
 }
 
-func (k keyUse) listText(n *yaml.Node) (string, error) {
+func (k *keyUse) listText(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.SequenceNode {
 		return "", fault(k.line, "%s must be a list, not %s: etcd exits", k.label, describe(n))
 	}
+	k.none = len(n.Content) == 0
 	words := make([]string, len(n.Content))
 	for i, item := range n.Content {
 		var err error

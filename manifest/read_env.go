@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // notFlags are variables of etcd's that no flag has.
@@ -15,8 +17,13 @@ func readEnvironment(data []byte) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
+	for _, a := range all {
+		if a.comment && a.isSetting() {
+			return Reading{}, fault(a.line, "%s has a comment behind its value, which systemd takes for a part of it: a comment needs a line of its own", a.label)
+		}
+	}
 	var r Reading
-	if err := r.place(settingsOf(all)); err != nil {
+	if err := r.place(settingsOf(all), version.Version{}); err != nil {
 		return Reading{}, err
 	}
 	for _, a := range all {
@@ -30,7 +37,8 @@ func readEnvironment(data []byte) (Reading, error) {
 // An assignment is one variable of an environment file and where it stands.
 type assignment struct {
 	found
-	start, from, end int // of the name, of the value as written, and its end
+	start, from, end int  // of the name, of the value as written, and its end
+	comment          bool // behind the value, where it is a part of it
 }
 
 // isSetting: other variables than etcd's are the unit's own.
@@ -142,7 +150,7 @@ func (s *envScanner) assignment() (assignment, error) {
 	}
 	name := strings.TrimRight(string(s.data[start:s.pos]), " \t")
 	if s.atBreak() {
-		return assignment{}, fault(line, "must be NAME=value, not %q", name)
+		return assignment{}, fault(line, "must be NAME=value")
 	}
 	if !envName.MatchString(name) {
 		return assignment{}, fault(line, "has a name that is none: %q", name)
@@ -152,17 +160,19 @@ func (s *envScanner) assignment() (assignment, error) {
 		s.step()
 	}
 	a := assignment{start: start, from: s.pos}
-	value, err := s.value(line)
-	a.end = s.pos
+	value, comment, err := s.value(line)
+	a.end, a.comment = s.pos, comment
 	a.found = foundVariable(name, value, line)
+	a.found.none = value == ""
 	return a, err
 }
 
 // value reads up to the end of the line: quoted parts one after the other, and
 // then a plain one, in which quotes stand for themselves and space at the end is
 // dropped.
-func (s *envScanner) value(line int) (string, error) {
+func (s *envScanner) value(line int) (text string, comment bool, err error) {
 	var b strings.Builder
+	from := s.pos
 	plain, kept := false, 0 // kept is how much of b is not space at the end
 	for !s.atBreak() {
 		c := s.step()
@@ -170,13 +180,17 @@ func (s *envScanner) value(line int) (string, error) {
 		switch {
 		case !plain && (c == '"' || c == '\''):
 			if !s.quoted(c, &b) {
-				return "", fault(line, "has a quote that does not end")
+				return "", false, fault(line, "has a quote that does not end")
 			}
 			kept = b.Len()
 		case c == '\\':
 			s.escaped(&b)
 			plain, kept = true, b.Len()
 		case blank && !plain:
+		case c == '#' && s.pos > from+1 && strings.IndexByte(" \t", s.data[s.pos-2]) >= 0:
+			comment, plain = true, true
+			b.WriteByte(c)
+			kept = b.Len()
 		default:
 			b.WriteByte(c)
 			plain = true
@@ -185,7 +199,7 @@ func (s *envScanner) value(line int) (string, error) {
 			}
 		}
 	}
-	return b.String()[:kept], nil
+	return b.String()[:kept], comment, nil
 }
 
 // escaped takes the character behind a backslash; a line break is none.

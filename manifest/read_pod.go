@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ func readPod(data []byte) (Reading, error) {
 		return Reading{}, err
 	}
 	var r Reading
-	if err := r.place(p.found()); err != nil {
+	if err := r.place(p.found(), p.version()); err != nil {
 		return Reading{}, err
 	}
 	for _, f := range p.loose {
@@ -97,44 +98,64 @@ func (p *podScan) placePriority(s *Spec, n *yaml.Node) {
 // placeEnv takes the variables that are the pod's own.
 func (p *podScan) placeEnv(s *Spec) {
 	for _, item := range items(child(p.container, "env")) {
-		name, value := scalar(child(item, "name")), child(item, "value")
-		if value != nil && !strings.HasPrefix(name, "ETCD_") {
-			s.Pod.Env = append(s.Pod.Env, EnvVar{name, scalar(value)})
+		if isOwnVariable(item) {
+			s.Pod.Env = append(s.Pod.Env, EnvVar{scalar(child(item, "name")), scalar(child(item, "value"))})
 		}
 	}
 }
 
-// placeVolumes takes the mounts of host paths that are not there by default.
+// isOwnVariable: one with a plain value that etcd is not told anything by.
+func isOwnVariable(item *yaml.Node) bool {
+	value := scalar(child(item, "value"))
+	return scalar(child(item, "name")) != "" && child(item, "valueFrom") == nil && !isSettingVariable(item) &&
+		(value == "" || plainText(value) == nil)
+}
+
+// placeVolumes takes the mounts of host paths that are not there by default, and
+// of those that are, the ones which the others would do away with.
 func (p *podScan) placeVolumes(s *Spec, spec *yaml.Node) {
+	mounted := p.hostMounts(spec)
+	r, _ := s.resolve()
+	byDefault := r.allVolumes()
+	for _, v := range mounted {
+		if !slices.Contains(byDefault, v) {
+			s.Pod.Volumes = append(s.Pod.Volumes, v)
+		}
+	}
+	r, _ = s.resolve()
+	for _, v := range mounted {
+		if !slices.Contains(r.allVolumes(), v) {
+			s.Pod.Volumes = append(s.Pod.Volumes, v)
+		}
+	}
+}
+
+// hostMounts are the container's mounts of host paths.
+func (p *podScan) hostMounts(spec *yaml.Node) []Volume {
 	host := map[string]*yaml.Node{}
 	for _, v := range items(child(spec, "volumes")) {
 		if source := child(v, "hostPath"); source != nil {
 			host[scalar(child(v, "name"))] = source
 		}
 	}
-	r, _ := s.resolve()
-	byDefault := r.allVolumes()
+	var all []Volume
 	for _, m := range items(child(p.container, "volumeMounts")) {
 		name := scalar(child(m, "name"))
-		source := host[name]
-		if source == nil {
-			continue
-		}
-		v := volumeOf(name, source, m)
-		if !slices.Contains(byDefault, v) {
-			s.Pod.Volumes = append(s.Pod.Volumes, v)
+		if source := host[name]; source != nil {
+			all = append(all, volumeOf(name, source, m))
 		}
 	}
+	return all
 }
 
 func volumeOf(name string, source, mount *yaml.Node) Volume {
 	v := Volume{
 		Name:     name,
-		HostPath: scalar(child(source, "path")),
-		Type:     notDefault(scalar(child(source, "type")), "DirectoryOrCreate"),
-		ReadOnly: scalar(child(mount, "readOnly")) == "true",
+		HostPath: path.Clean(scalar(child(source, "path"))),
+		Type:     notDefault(orElse(scalar(child(source, "type")), UntypedHostPath), defaultHostPath),
+		ReadOnly: isTrue(child(mount, "readOnly")),
 	}
-	v.MountPath = notDefault(scalar(child(mount, "mountPath")), v.HostPath)
+	v.MountPath = notDefault(path.Clean(scalar(child(mount, "mountPath"))), v.HostPath)
 	return v
 }
 
@@ -176,7 +197,7 @@ func (p *podScan) compare(r *Reading, where string, n *yaml.Node, tree any) {
 		if t == probePort && scalar(n) == p.port {
 			return // older kubeadm gave the number
 		}
-		if scalar(n) != plainValue(t) || n.Kind != yaml.ScalarNode {
+		if n.Kind != yaml.ScalarNode || !sameScalar(where, n, t) {
 			r.unplaced(n.Line, where, "would be %s", plainValue(t))
 		}
 	}
@@ -196,7 +217,7 @@ func (p *podScan) compareMap(r *Reading, where string, n *yaml.Node, t yamlMap) 
 		}
 		expected := t.get(key.Value)
 		if expected == nil {
-			if !emptyNode(value) {
+			if !saysNothing(key.Value, value) {
 				r.unplaced(key.Line, path, "has no place in a Spec")
 			}
 			continue
@@ -209,10 +230,7 @@ func (p *podScan) compareMap(r *Reading, where string, n *yaml.Node, t yamlMap) 
 func (p *podScan) compareEnv(r *Reading, where string, env *yaml.Node) {
 	for i, item := range items(env) {
 		name := scalar(child(item, "name"))
-		known := foundVariable(name, "", 0)
-		switch {
-		case name == "" || known.rows != nil || known.isGates():
-		case child(item, "value") == nil || strings.HasPrefix(name, "ETCD_"):
+		if name != "" && !isSettingVariable(item) && !isOwnVariable(item) {
 			r.unplaced(item.Line, fmt.Sprintf("%s[%d] (%s)", where, i, name), "has no place in a Spec")
 		}
 	}
@@ -247,17 +265,52 @@ func matching(item *yaml.Node, t yamlSeq, container *yaml.Node) any {
 			return m
 		}
 		if !isContainer && scalar(child(item, "name")) == m.get("name") &&
-			(m.get("mountPath") == nil || m.get("mountPath") == scalar(child(item, "mountPath"))) {
+			(m.get("mountPath") == nil || m.get("mountPath") == path.Clean(scalar(child(item, "mountPath")))) {
 			return m
 		}
 	}
 	return nil
 }
 
-// emptyNode is a value that says nothing, as kubeadm's "status: {}".
-func emptyNode(n *yaml.Node) bool {
+// sameScalar compares what the kubelet reads, not how it is written.
+func sameScalar(where string, n *yaml.Node, t any) bool {
+	s := as11(n)
+	switch v := t.(type) {
+	case bool:
+		return s == scalar11{bool11, strconv.FormatBool(v)}
+	case int:
+		return s == scalar11{number11, strconv.Itoa(v)}
+	case string:
+		if isPath := strings.HasSuffix(where, ".mountPath") || strings.HasSuffix(where, ".hostPath.path"); isPath {
+			return path.Clean(s.value) == v
+		}
+	}
+	return s.value == plainValue(t)
+}
+
+// kubernetesDefaults are values that a pod has where it does not give them.
+var kubernetesDefaults = map[string]string{
+	"dnsPolicy": "ClusterFirst", "enableServiceLinks": "true", "hostIPC": "false", "hostPID": "false", "initialDelaySeconds": "0",
+	"preemptionPolicy": "PreemptLowerPriority", "privileged": "false", "protocol": "TCP", "readOnly": "false", "recursiveReadOnly": "Disabled",
+	"restartPolicy": "Always", "schedulerName": "default-scheduler", "stdin": "false", "stdinOnce": "false", "successThreshold": "1",
+	"terminationGracePeriodSeconds": "30", "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "tty": "false",
+}
+
+// saysNothing is a value without which the pod would be the same: nothing, as
+// kubeadm's "status: {}", or what Kubernetes takes anyway.
+func saysNothing(key string, n *yaml.Node) bool {
 	n = followed(n)
-	return n.Tag == "!!null" || n.Kind != yaml.ScalarNode && len(n.Content) == 0
+	if n.Kind == yaml.ScalarNode {
+		s := as11(n)
+		usual, known := kubernetesDefaults[key]
+		return s.kind == null11 || s.value == "" || known && s.value == usual
+	}
+	for i, c := range n.Content {
+		if n.Kind == yaml.SequenceNode || i%2 == 1 && !saysNothing(n.Content[i-1].Value, c) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainValue is a scalar of the tree as text.

@@ -70,7 +70,7 @@ func nest(values map[string]any) yamlMap {
 // fileValue is a value in the type its key has: embed.Config's and configJSON's.
 func fileValue(k valueKind, value string) any {
 	switch k {
-	case number, signed:
+	case number, number32, signed:
 		return rawScalar(value)
 	case boolean:
 		return value == "true"

@@ -2,9 +2,7 @@ package manifest
 
 import (
 	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -115,81 +113,21 @@ func envTree(env []EnvVar) yamlSeq {
 }
 
 func (p Pod) resources() yamlMap {
-	requests := p.Requests
-	if requests == nil {
-		requests = map[string]string{"cpu": "100m", "memory": "100Mi"}
-	}
-	return yamlMap{}.with("limits", stringMap(p.Limits)).with("requests", stringMap(requests))
+	return yamlMap{}.with("limits", stringMap(p.Limits)).with("requests", stringMap(p.requests()))
 }
 
-// allVolumes is data, log, certificates and what the Spec adds or replaces.
-func (r *resolved) allVolumes() []Volume {
-	var all []Volume
-	add := func(v Volume) {
-		if !slices.ContainsFunc(r.Pod.Volumes, func(w Volume) bool { return w.Name == v.Name }) {
-			all = append(all, v)
+// requests are kubeadm's by default, but none above its limit.
+func (p Pod) requests() map[string]string {
+	if p.Requests != nil {
+		return p.Requests
+	}
+	requests := map[string]string{"cpu": "100m", "memory": "100Mi"}
+	for name, usual := range requests {
+		if limit := amount(p.Limits[name]); limit != nil && limit.Cmp(amount(usual)) < 0 {
+			requests[name] = p.Limits[name]
 		}
 	}
-	if r.DataDir != "" {
-		add(Volume{Name: dataVolume, HostPath: r.DataDir})
-	}
-	if r.WALDir != "" && !below(r.WALDir, r.DataDir) {
-		add(Volume{Name: walVolume, HostPath: r.WALDir})
-	}
-	for i, dir := range r.certDirs() {
-		name := certsVolume
-		if i > 0 {
-			name += "-" + strconv.Itoa(i+1)
-		}
-		add(Volume{Name: name, HostPath: dir, ReadOnly: true})
-	}
-	return append(all, r.Pod.Volumes...)
-}
-
-// certDirs are the directories of the TLS files, without those inside others.
-func (r *resolved) certDirs() []string {
-	var dirs []string
-	for _, tls := range []TLS{r.ClientTLS, r.PeerTLS} {
-		for _, file := range []string{tls.CertFile, tls.KeyFile, tls.TrustedCAFile, tls.ClientCertFile, tls.ClientKeyFile} {
-			if file != "" {
-				dirs = append(dirs, path.Dir(file))
-			}
-		}
-	}
-	slices.Sort(dirs)
-	dirs = slices.Compact(dirs)
-	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		return slices.ContainsFunc(dirs, func(other string) bool { return other != dir && below(dir, other) })
-	})
-}
-
-// below reports whether a path of the container is another or inside it.
-func below(p, dir string) bool {
-	return dir != "" && (p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/"))
-}
-
-func (r *resolved) mounts() yamlSeq {
-	var seq yamlSeq
-	for _, v := range r.allVolumes() {
-		seq = append(seq, yamlMap{}.
-			with("mountPath", orElse(v.MountPath, v.HostPath)).
-			with("name", v.Name).
-			with("readOnly", v.ReadOnly))
-	}
-	return seq
-}
-
-// volumes are sorted by name, as kubeadm's.
-func (r *resolved) volumes() yamlSeq {
-	all := r.allVolumes()
-	slices.SortStableFunc(all, func(a, b Volume) int { return strings.Compare(a.Name, b.Name) })
-	all = slices.CompactFunc(all, func(a, b Volume) bool { return a.Name == b.Name })
-	var seq yamlSeq
-	for _, v := range all {
-		source := yamlMap{{"path", v.HostPath}, {"type", orElse(v.Type, "DirectoryOrCreate")}}
-		seq = append(seq, yamlMap{{"hostPath", source}, {"name", v.Name}})
-	}
-	return seq
+	return requests
 }
 
 // stringMap is a map sorted by key.

@@ -33,6 +33,7 @@ func (s Spec) resolve() (resolved, Faults) {
 	r.takeFields(&faults)
 	r.takeSettings(&faults)
 	r.takeDefaults()
+	r.takeCompaction()
 	if len(faults) == 0 || !r.table.IsZero() {
 		r.checkSupport(&faults)
 	}
@@ -153,6 +154,15 @@ func (r *resolved) takeDefaults() {
 	}
 }
 
+// takeCompaction says the mode that a retention is in: the config file of 3.4 and
+// 3.5 has no default for it, and etcd exits.
+func (r *resolved) takeCompaction() {
+	_, retains := r.values["auto-compaction-retention"]
+	if _, given := r.values["auto-compaction-mode"]; retains && !given {
+		r.values["auto-compaction-mode"] = "periodic"
+	}
+}
+
 // checkSupport refuses what the version cannot be told.
 func (r *resolved) checkSupport(faults *Faults) {
 	if r.table.IsZero() {
@@ -250,20 +260,26 @@ func flagName(name string) bool {
 type gateValue struct{ name, value string }
 
 // parseGates reads "A=true,B=false" as etcd's pkg/featuregate does, but refuses
-// a gate given twice.
+// a gate that is given two values.
 func parseGates(text string) ([]gateValue, error) {
 	var gates []gateValue
 	for _, pair := range strings.Split(text, ",") {
-		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if pair == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(pair, "=")
 		name = strings.TrimSpace(name)
 		normal, err := normalBool(strings.TrimSpace(value))
 		if !ok || err != nil || name == "" || plainText(name) != nil {
-			return nil, fmt.Errorf("must be gates as Name=true or Name=false between commas, not %q", text)
+			return nil, fmt.Errorf("must be gates as Name=true or Name=false between commas, not %q%s", text, unexpanded(text))
 		}
-		if slices.ContainsFunc(gates, func(g gateValue) bool { return g.name == name }) {
+		i := slices.IndexFunc(gates, func(g gateValue) bool { return g.name == name })
+		switch {
+		case i < 0:
+			gates = append(gates, gateValue{name, normal})
+		case gates[i].value != normal:
 			return nil, fmt.Errorf("must not have gate %s twice", name)
 		}
-		gates = append(gates, gateValue{name, normal})
 	}
 	return gates, nil
 }

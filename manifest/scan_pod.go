@@ -2,10 +2,13 @@ package manifest
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // A podScan is a static pod with the etcd container and its flags found.
@@ -35,6 +38,9 @@ func scanPod(data []byte) (*podScan, error) {
 	}
 	p := &podScan{yamlDoc: doc}
 	if err := p.checkKind(); err != nil {
+		return nil, err
+	}
+	if err := checkPodTypes(doc.root); err != nil {
 		return nil, err
 	}
 	if p.container, err = etcdContainer(doc.root); err != nil {
@@ -84,25 +90,58 @@ func lineOf(n, otherwise *yaml.Node) int {
 }
 
 // etcdContainer is the container that runs an etcd server: by its program, or,
-// where none does, by its name.
+// where none does, by its name, by the shell that starts etcd in it, or by etcd's
+// settings among its variables.
 func etcdContainer(root *yaml.Node) (*yaml.Node, error) {
 	containers := child(child(root, "spec"), "containers")
 	all := items(containers)
 	if len(all) == 0 {
 		return nil, fault(lineOf(containers, root), "is not a pod: it has no containers")
 	}
-	running := filter(all, runsEtcd)
-	if len(running) == 0 {
-		running = filter(all, func(c *yaml.Node) bool { return scalar(child(c, "name")) == podName })
+	for _, isEtcd := range []func(*yaml.Node) bool{runsEtcd, isNamedEtcd, wrapsEtcd, hasSettings} {
+		switch running := filter(all, isEtcd); len(running) {
+		case 0:
+		case 1:
+			return running[0], nil
+		default:
+			return nil, fault(running[1].Line, "has two etcd containers, %q and %q, the first in line %d",
+				scalar(child(running[0], "name")), scalar(child(running[1], "name")), running[0].Line)
+		}
 	}
-	switch len(running) {
-	case 0:
-		return nil, fault(containers.Line, "has no etcd container")
-	case 1:
-		return running[0], nil
-	}
-	return nil, fault(running[1].Line, "has two etcd containers, %q and %q, the first in line %d",
-		scalar(child(running[0], "name")), scalar(child(running[1], "name")), running[0].Line)
+	return nil, fault(containers.Line, "has no etcd container")
+}
+
+func isNamedEtcd(container *yaml.Node) bool { return scalar(child(container, "name")) == podName }
+
+// wrapsEtcd: a shell, or a program that starts another, with etcd in its words.
+func wrapsEtcd(container *yaml.Node) bool {
+	words := commandWords(container)
+	return len(words) > 1 && isWrapper(scalar(words[0])) && slices.ContainsFunc(words[1:], func(n *yaml.Node) bool {
+		return etcdWord.MatchString(scalar(n))
+	})
+}
+
+// etcdWord is etcd as a program of its own in a script: not etcdctl, nor a
+// directory of that name.
+var etcdWord = regexp.MustCompile(`(^|[\s;&|/])etcd($|[\s;&|])`)
+
+func hasSettings(container *yaml.Node) bool {
+	return len(commandWords(container)) == 0 && slices.ContainsFunc(items(child(container, "env")), isSettingVariable)
+}
+
+func isSettingVariable(item *yaml.Node) bool {
+	f := foundVariable(scalar(child(item, "name")), "", 0)
+	return f.rows != nil || f.isGates()
+}
+
+// isWrapper reports whether a program starts another one that its words name.
+func isWrapper(program string) bool {
+	return slices.Contains(wrappers, path.Base(program))
+}
+
+var wrappers = []string{
+	"sh", "bash", "ash", "dash", "ksh", "zsh", "busybox", "env", "nice", "ionice", "nohup", "timeout", "taskset", "numactl", "setpriv",
+	"chroot", "su-exec", "gosu", "tini", "dumb-init", "catatonit", "exec", "flock", "kube-log-runner", "go-runner", "systemd-cat",
 }
 
 func filter(nodes []*yaml.Node, keep func(*yaml.Node) bool) []*yaml.Node {
@@ -126,6 +165,9 @@ func commandWords(container *yaml.Node) []*yaml.Node {
 func (p *podScan) takeWords() error {
 	p.nodes = commandWords(p.container)
 	if len(p.nodes) == 0 {
+		if hasSettings(p.container) {
+			return nil // the image starts etcd, and the variables tell it all
+		}
 		return fault(p.container.Line, "has no command: etcd would start with its image's settings")
 	}
 	for _, n := range p.nodes {
@@ -149,12 +191,12 @@ func (p *podScan) checkProgram() error {
 	switch base := path.Base(first.text); {
 	case base == "etcd":
 		return nil
-	case slices.Contains([]string{"sh", "bash", "ash", "dash", "busybox", "env"}, base):
+	case isWrapper(base):
 		f := fault(first.line, "starts etcd through %s: only that can tell its words apart; name etcd itself as the command", first.text)
 		f.Err = ErrShell
 		return f
 	default:
-		return fault(first.line, "container %q starts %s, not etcd", scalar(child(p.container, "name")), first.text)
+		return fault(first.line, "container %q starts %s, not etcd%s", scalar(child(p.container, "name")), first.text, unexpanded(first.text))
 	}
 }
 
@@ -208,14 +250,23 @@ func (p *podScan) takeEnv() error {
 		}
 		value := child(item, "value")
 		text, known := unescapeExpansion(f.value)
-		f.value = text
-		if value == nil || !known {
+		f.value, f.none = text, text == "" && child(item, "valueFrom") == nil
+		if value == nil && !f.none || !known {
 			p.loose = append(p.loose, flagUse{found: f, at: -1})
 			continue
 		}
 		p.env = append(p.env, envUse{f, value})
 	}
 	return checkTwice(append(p.found(), foundFlags(p.loose)...))
+}
+
+// version is the etcd that the pod runs, zero where its image does not tell or
+// tells one that nobody here knows.
+func (p *podScan) version() version.Version {
+	if v := imageVersion(scalar(child(p.container, "image"))); inTables(v) {
+		return v
+	}
+	return version.Version{}
 }
 
 // found is every setting of the container.

@@ -13,13 +13,17 @@ type valueKind int
 const (
 	text     valueKind = iota
 	number             // a whole number, not negative
+	number32           // the same, of 32 bits
 	signed             // a whole number
 	boolean            // true or false
 	duration           // "5s"; in the file whole nanoseconds
 	urls               // URLs between commas, one string in the file too
+	origins            // URLs between commas, or a star
 	commas             // words between commas, one string in the file too
 	list               // words between commas, a YAML list in the file
 )
+
+func (k valueKind) isNumber() bool { return k == number || k == number32 || k == signed }
 
 // A spelling is one way etcd can be told a setting. A setting with several was
 // renamed; the newest spelling comes first.
@@ -94,7 +98,7 @@ var table = []spelling{
 	row("auto-compaction-retention", text, ever),
 	row("auto-tls", boolean, ever).at(clientTLS + ".auto-tls"),
 	row("backend-batch-interval", duration, ever),
-	row("backend-batch-limit", number, ever),
+	row("backend-batch-limit", signed, ever),
 	row("backend-bbolt-freelist-type", text, "3.5+"),
 	was("backend-bbolt-freelist-type", "experimental-backend-bbolt-freelist-type", text, "3.4"),
 	row("bcrypt-cost", number, ever),
@@ -111,13 +115,13 @@ var table = []spelling{
 	was("compact-hash-check-enabled", "experimental-compact-hash-check-enabled", boolean, "3.5.5+, 3.6"),
 	row("compact-hash-check-time", duration, v36),
 	was("compact-hash-check-time", "experimental-compact-hash-check-time", duration, "3.5.5+, 3.6"),
-	row("compaction-batch-limit", number, v36),
-	was("compaction-batch-limit", "experimental-compaction-batch-limit", number, exp),
+	row("compaction-batch-limit", signed, v36),
+	was("compaction-batch-limit", "experimental-compaction-batch-limit", signed, exp),
 	row("compaction-sleep-interval", duration, v36),
 	was("compaction-sleep-interval", "experimental-compaction-sleep-interval", duration, "3.5.16+, 3.6"),
 	row("corrupt-check-time", duration, v36),
 	was("corrupt-check-time", "experimental-corrupt-check-time", duration, exp),
-	row("cors", commas, ever),
+	row("cors", origins, ever),
 	row("data-dir", text, ever),
 	row("debug", boolean, "3.4"),
 	row("discovery", text, exp),
@@ -142,8 +146,8 @@ var table = []spelling{
 	was("distributed-tracing-address", "experimental-distributed-tracing-address", text, "3.5 to 3.6"),
 	row("distributed-tracing-instance-id", text, v36),
 	was("distributed-tracing-instance-id", "experimental-distributed-tracing-instance-id", text, "3.5 to 3.6"),
-	row("distributed-tracing-sampling-rate", number, v36),
-	was("distributed-tracing-sampling-rate", "experimental-distributed-tracing-sampling-rate", number, "3.5.11+, 3.6"), // #16951
+	row("distributed-tracing-sampling-rate", signed, v36),
+	was("distributed-tracing-sampling-rate", "experimental-distributed-tracing-sampling-rate", signed, "3.5.11+, 3.6"), // #16951
 	row("distributed-tracing-service-name", text, v36),
 	was("distributed-tracing-service-name", "experimental-distributed-tracing-service-name", text, "3.5 to 3.6"),
 	row("downgrade-check-time", duration, v36),
@@ -186,8 +190,8 @@ var table = []spelling{
 	row("log-package-levels", text, "3.4"),
 	row("log-rotation-config-json", text, "3.5+"),
 	row("logger", text, ever),
-	row("max-concurrent-streams", number, "3.4.20+, 3.5.5+, 3.6+"), // #14251, #14219
-	row("max-learners", number, v36),
+	row("max-concurrent-streams", number32, "3.4.20+, 3.5.5+, 3.6+"), // #14251, #14219
+	row("max-learners", signed, v36),
 	row("max-request-bytes", number, ever),
 	row("max-snapshots", number, ever),
 	row("max-txn-ops", number, ever),
@@ -267,6 +271,7 @@ func is(value, in string) choice { return choice{value, version.MustRange(in)} }
 // any other.
 var choices = map[string][]choice{
 	"auto-compaction-mode":  oneOf("periodic", "revision"),
+	"proxy":                 oneOf("off", "readonly", "on"),
 	"discovery-fallback":    {is("exit", ever), is("proxy", "3.4 to 3.5")},
 	"initial-cluster-state": oneOf("new", "existing"),
 	"log-format":            oneOf("json", "console"),

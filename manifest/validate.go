@@ -60,7 +60,7 @@ func (r *resolved) checkListen(field string, raw []string, tls TLS, faults *Faul
 		}
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if host := u.Hostname(); host != "localhost" && net.ParseIP(host) == nil {
-			faults.add(at, "must have an address to listen on, not the name %q", host)
+			faults.add(at, "must have an address to listen on, not the name %q: set %s, to %s for one", host, field, u.Scheme+"://"+joinPort("0.0.0.0", u.Port()))
 		}
 		if u.Scheme == "https" && tls.CertFile == "" && !tls.Auto {
 			faults.add(at, "is https, which needs a certificate: set CertFile and KeyFile")
@@ -86,9 +86,6 @@ func checkTLS(field string, tls TLS, faults *Faults) {
 	}
 	if tls.ClientCertAuth && tls.TrustedCAFile == "" && !tls.Auto {
 		faults.add(field, "must have TrustedCAFile to check client certificates against")
-	}
-	if tls.Auto && tls.CertFile != "" {
-		faults.add(field, "must have Auto or CertFile, not both")
 	}
 }
 

@@ -25,7 +25,9 @@ func normalValue(name string, k valueKind, v string) (string, error) {
 	}
 	switch k {
 	case number:
-		return normalNumber(v)
+		return normalNumber(v, 64)
+	case number32:
+		return normalNumber(v, 32)
 	case signed:
 		return normalSigned(v)
 	case boolean:
@@ -33,6 +35,11 @@ func normalValue(name string, k valueKind, v string) (string, error) {
 	case duration:
 		return normalDuration(v)
 	case urls:
+		return normalURLs(v)
+	case origins:
+		if v == "*" {
+			return v, nil
+		}
 		return normalURLs(v)
 	case commas, list:
 		return normalWords(v)
@@ -62,10 +69,10 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff'
 }
 
-func normalNumber(v string) (string, error) {
-	n, err := strconv.ParseUint(v, 0, 64)
+func normalNumber(v string, bits int) (string, error) {
+	n, err := strconv.ParseUint(v, 0, bits)
 	if err != nil {
-		return "", fmt.Errorf("must be a whole number, not %q", v)
+		return "", fmt.Errorf("must be a whole number, not negative, of %d bits, not %q", bits, v)
 	}
 	return strconv.FormatUint(n, 10), nil
 }
@@ -73,7 +80,7 @@ func normalNumber(v string) (string, error) {
 func normalSigned(v string) (string, error) {
 	n, err := strconv.ParseInt(v, 0, 64)
 	if err != nil {
-		return "", fmt.Errorf("must be a whole number, not %q", v)
+		return "", fmt.Errorf("must be a whole number of 64 bits, not %q", v)
 	}
 	return strconv.FormatInt(n, 10), nil
 }

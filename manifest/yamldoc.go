@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -18,6 +19,8 @@ type yamlDoc struct {
 	more  []*yaml.Node
 	lines []int               // where each line starts
 	used  map[*yaml.Node]bool // anchored nodes that an alias repeats
+
+	isJSON bool // and stays it
 }
 
 // parseYAML reads a file. Errors are [*SourceError] and name the line.
@@ -27,12 +30,12 @@ func parseYAML(data []byte) (*yamlDoc, error) {
 	}
 	docs, err := loadAll(data)
 	if err != nil {
-		return nil, yamlFault(err)
+		return nil, yamlFault(data, err)
 	}
 	if len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil, fault(0, "has no YAML document")
 	}
-	d := &yamlDoc{data: data, root: docs[0].Content[0], lines: lineStarts(data), used: map[*yaml.Node]bool{}}
+	d := &yamlDoc{isJSON: json.Valid(data), data: data, root: docs[0].Content[0], lines: lineStarts(data), used: map[*yaml.Node]bool{}}
 	for _, doc := range docs[1:] {
 		d.more = append(d.more, doc.Content...)
 	}
@@ -61,8 +64,12 @@ func loadAll(data []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// yamlFault is the library's error as ours.
-func yamlFault(err error) error {
+// yamlFault is the library's error as ours. A template that nobody filled in is
+// rarely YAML.
+func yamlFault(data []byte, err error) error {
+	if at := templates.FindIndex(data); at != nil {
+		return fault(1+bytes.Count(data[:at[0]], []byte("\n")), "%s", template(string(data[at[0]:at[1]])))
+	}
 	var load *yaml.LoadError
 	if errors.As(err, &load) {
 		f := fault(load.Mark.Line, "is not YAML: %s", load.Message)
@@ -81,6 +88,9 @@ func (d *yamlDoc) checkTree(n *yaml.Node) error {
 		d.used[n.Alias] = true
 		return nil
 	}
+	if n.Kind == yaml.ScalarNode && as11(n).kind == never11 {
+		return fault(n.Line, "has %q, which becomes no JSON: etcd and the kubelet refuse the file", n.Value)
+	}
 	if n.Kind == yaml.MappingNode {
 		if err := checkKeys(n); err != nil {
 			return err
@@ -98,6 +108,9 @@ func checkKeys(n *yaml.Node) error {
 	seen := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
+		if key.Kind == yaml.MappingNode {
+			return fault(key.Line, "has {{ }}, or another mapping for a key, which no reader takes: if it is a template, render it first")
+		}
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
 			continue
 		}
@@ -312,10 +325,10 @@ func items(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// scalar is a node's text, "" for anything that is none.
+// scalar is a node's text, "" for anything that is none, in any spelling.
 func scalar(n *yaml.Node) string {
 	n = followed(n)
-	if n == nil || n.Kind != yaml.ScalarNode {
+	if n == nil || n.Kind != yaml.ScalarNode || isNull(n) {
 		return ""
 	}
 	return n.Value
