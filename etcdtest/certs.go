@@ -91,6 +91,11 @@ func (a *authority) config() *tls.Config {
 	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{a.pair}}
 }
 
+// server is a configuration for a server that asks clients for nothing.
+func (a *authority) server() *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{a.pair}}
+}
+
 func newAuthority(dir, name string) (*authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

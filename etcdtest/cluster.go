@@ -132,7 +132,15 @@ func (c *Cluster) Client() *clientv3.Client {
 // nothing and is closed with the cluster; the caller may close it before.
 func (c *Cluster) ClientFor(servers ...*Server) *clientv3.Client {
 	c.tb.Helper()
-	cli, err := c.dial(servers)
+	return c.ClientAt(clientURLs(servers)...)
+}
+
+// ClientAt is a client of these URLs, such as those of a [Link] before a client
+// port, a new one at each call. It logs nothing and is closed with the cluster;
+// the caller may close it before.
+func (c *Cluster) ClientAt(urls ...string) *clientv3.Client {
+	c.tb.Helper()
+	cli, err := c.dialURLs(urls)
 	if err != nil {
 		c.tb.Fatal(err)
 	}
@@ -142,10 +150,10 @@ func (c *Cluster) ClientFor(servers ...*Server) *clientv3.Client {
 	return cli
 }
 
-// dial makes a client without waiting for a connection; the caller closes it.
-func (c *Cluster) dial(servers []*Server, opts ...grpc.DialOption) (*clientv3.Client, error) {
+// dialURLs makes a client without waiting for a connection; the caller closes it.
+func (c *Cluster) dialURLs(urls []string, opts ...grpc.DialOption) (*clientv3.Client, error) {
 	cli, err := clientv3.New(clientv3.Config{
-		Endpoints:   clientURLs(servers),
+		Endpoints:   urls,
 		TLS:         c.ClientTLS(),
 		Logger:      zap.NewNop(),
 		DialOptions: opts,

@@ -39,8 +39,12 @@
 //     flags for one start with [Server.StartArgs], another release with
 //     [Server.UseVersion];
 //   - the network between servers: [WithLinks] puts a [Link] before each peer
-//     port, which cuts, freezes, throttles or swallows answers; [NewLink] puts one
-//     before any other port;
+//     port, which resets, refuses, drops, freezes, throttles or swallows answers,
+//     in one direction, of raft alone ([OnlyRaft]) or of what one server dials
+//     ([OnlyFrom]); [NewLink] puts one before any other port, such as a client
+//     port whose calls are to be held on their way;
+//   - who else answers at an address: [Link.Serve] is a web server,
+//     [Link.LeadTo] another member or another cluster, [Link.Speak] no HTTP at all;
 //   - certificates: [WithTLS], and [Cluster.WrongTLS] for a stranger's;
 //   - history and load: [Cluster.PutIndex], [Cluster.PutSmall] and [Cluster.PutMiB]
 //     make a joiner's way long, [Cluster.Writers] write throughout and then prove

@@ -135,7 +135,7 @@ func (s *Server) config(how start) (*embed.Config, error) {
 	cfg.UnsafeNoFsync = !s.set.fsync
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(&s.log))
 	for list, raw := range map[*[]url.URL]string{
-		&cfg.ListenPeerUrls:      s.listenPeer,
+		&cfg.ListenPeerUrls:      s.ListenPeerURL,
 		&cfg.AdvertisePeerUrls:   s.PeerURL,
 		&cfg.ListenClientUrls:    s.ClientURL,
 		&cfg.AdvertiseClientUrls: s.ClientURL,

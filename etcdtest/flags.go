@@ -11,7 +11,7 @@ func (s *Server) flags(how start) []string {
 	args := []string{
 		"--name=" + s.Name,
 		"--data-dir=" + s.Dir,
-		"--listen-peer-urls=" + s.listenPeer,
+		"--listen-peer-urls=" + s.ListenPeerURL,
 		"--initial-advertise-peer-urls=" + s.PeerURL,
 		"--listen-client-urls=" + s.ClientURL,
 		"--advertise-client-urls=" + s.ClientURL,

@@ -20,6 +20,7 @@ const (
 	linkBuffer = 64 << 10
 	chunkBytes = 16 << 10
 	dialWithin = 5 * time.Second
+	longestGap = time.Second // between two chunks that were held
 )
 
 // linkConn is one connection through a link, a socket on either side.
@@ -27,7 +28,9 @@ type linkConn struct {
 	sides [2]*net.TCPConn // by the direction whose bytes are read from it
 
 	// guarded by the link's lock
-	raft    bool // carries raft
+	meant   bool // comes from where the present fault is held to
+	known   bool // it is known whether it …
+	raft    bool // … carries raft
 	damaged bool // bytes of it were dropped
 }
 
@@ -36,16 +39,17 @@ func (l *Link) serve(from *net.TCPConn) {
 	c := &linkConn{}
 	c.sides[requests] = from
 	shrink(from)
-	if !l.enter(c) {
+	target, ok := l.enter(c)
+	if !ok {
 		return
 	}
 	defer l.leave(c)
-	to, err := net.DialTimeout("tcp", l.target, dialWithin)
+	to, err := net.DialTimeout("tcp", target, dialWithin)
 	if err != nil {
 		c.reset()
 		return
 	}
-	if !l.connect(c, to.(*net.TCPConn)) {
+	if !l.connect(c, target, to.(*net.TCPConn)) {
 		return
 	}
 	var wg sync.WaitGroup
@@ -54,24 +58,26 @@ func (l *Link) serve(from *net.TCPConn) {
 	wg.Wait()
 }
 
-// enter makes c one of the link's connections, or resets it.
-func (l *Link) enter(c *linkConn) bool {
+// enter makes c one of the link's connections and says where it goes, or
+// resets it.
+func (l *Link) enter(c *linkConn) (target string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || l.condemns(c) {
+	c.meant = l.fault.means(c)
+	if l.over || l.target == "" || l.condemns(c) {
 		c.reset()
-		return false
+		return "", false
 	}
 	l.conns[c] = struct{}{}
-	return true
+	return l.target, true
 }
 
-func (l *Link) connect(c *linkConn, to *net.TCPConn) bool {
+func (l *Link) connect(c *linkConn, target string, to *net.TCPConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	shrink(to)
 	c.sides[responses] = to
-	if l.over || l.condemns(c) {
+	if l.over || l.target != target || l.condemns(c) {
 		c.reset()
 		return false
 	}
@@ -92,45 +98,64 @@ func (l *Link) leave(c *linkConn) {
 // carry moves bytes one way until either side ends or the link forbids it.
 func (l *Link) carry(c *linkConn, way int) {
 	src, dst := c.sides[way], c.sides[1-way]
-	buf := make([]byte, chunkBytes)
-	n := 0
-	if way == requests {
-		n = l.classify(c, buf)
-	}
-	for {
-		if n > 0 && !l.deliver(c, way, dst, buf[:n]) {
-			c.reset()
-			return
-		}
-		var err error
-		if n, err = src.Read(buf); n > 0 || err == nil {
-			continue
-		}
-		if errors.Is(err, io.EOF) {
-			_ = dst.CloseWrite() // the other way may go on
-		} else {
-			c.reset()
-		}
+	q := newQueue()
+	var wg sync.WaitGroup
+	wg.Go(func() { q.fill(src) })
+	defer wg.Wait()
+	err := l.pump(c, way, dst, q)
+	if errors.Is(err, io.EOF) {
+		_ = dst.CloseWrite() // the other way may go on
 		return
+	}
+	c.reset()
+	q.drain()
+}
+
+// pump passes on what q is filled with and returns why it stopped, io.EOF at
+// an orderly end.
+func (l *Link) pump(c *linkConn, way int, dst *net.TCPConn, q *queue) error {
+	var head []byte
+	var before, thawed time.Time
+	for {
+		next, err := q.take()
+		if err != nil {
+			return err
+		}
+		if way == requests {
+			head = l.classify(c, head, next.data)
+		}
+		// What was held keeps its distances: a call is done before its
+		// cancellation, which was sent a while later, is known.
+		if next.at.Before(thawed) {
+			time.Sleep(min(next.at.Sub(before), longestGap))
+		}
+		held, ok := l.deliver(c, way, dst, next.data)
+		if !ok {
+			return errCondemned
+		}
+		if held {
+			thawed = time.Now()
+		}
+		before = next.at
+		q.passed(len(next.data))
 	}
 }
 
-// classify reads the connection's first bytes until they tell whether it
-// carries raft, and returns how many it has read.
-func (l *Link) classify(c *linkConn, buf []byte) int {
-	n := 0
-	raft, known := false, false
-	for !known {
-		m, err := c.sides[requests].Read(buf[n:])
-		n += m
-		if raft, known = carriesRaft(buf[:n]); err != nil {
-			break
-		}
-	}
+var errCondemned = errors.New("the link ended the connection")
+
+// classify looks at the connection's first bytes until they tell whether it
+// carries raft. It returns those so far, nil once it is known.
+func (l *Link) classify(c *linkConn, head, more []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.raft = raft
-	return n
+	if c.known {
+		return nil
+	}
+	head = append(head, more...)
+	if c.raft, c.known = carriesRaft(head); c.known {
+		return nil
+	}
+	return head
 }
 
 // carriesRaft judges the first bytes of a connection, if they suffice. Etcd's
@@ -150,45 +175,56 @@ func carriesRaft(head []byte) (raft, known bool) {
 }
 
 // deliver passes data on at the link's pace, or drops it if the link swallows.
-// It reports whether the connection may go on.
-func (l *Link) deliver(c *linkConn, way int, dst *net.TCPConn, data []byte) bool {
+// It reports whether it was held meanwhile, and whether the connection may go on.
+func (l *Link) deliver(c *linkConn, way int, dst *net.TCPConn, data []byte) (held, ok bool) {
 	for len(data) > 0 {
-		n, drop, ok := l.admit(c, way, len(data))
-		if !ok {
-			return false
+		a := l.admit(c, way, len(data))
+		held = held || a.held
+		if !a.ok {
+			return held, false
 		}
-		if !drop {
-			if _, err := dst.Write(data[:n]); err != nil {
-				return false
+		if !a.drop {
+			if _, err := dst.Write(data[:a.n]); err != nil {
+				return held, false
 			}
 		}
-		data = data[n:]
+		data = data[a.n:]
 	}
-	return true
+	return held, true
 }
 
-// admit waits until some of n bytes may pass and says how many, and whether to
-// drop them instead.
-func (l *Link) admit(c *linkConn, way, n int) (allowed int, drop, ok bool) {
+// An admission is what may be done with the first n bytes.
+type admission struct {
+	n        int
+	drop, ok bool
+	held     bool // they stood still before
+}
+
+// admit waits until some of n bytes may pass.
+func (l *Link) admit(c *linkConn, way, n int) admission {
+	held := false
 	for {
 		l.mu.Lock()
 		changed := l.changed
 		if l.condemns(c) {
 			l.mu.Unlock()
-			return 0, false, false
+			return admission{held: held}
 		}
-		if l.mode == swallow && way == responses {
+		if l.strikes(c) == swallow && way == responses {
 			c.damaged = true
 			l.mu.Unlock()
-			return n, true, true
+			return admission{n: n, drop: true, ok: true, held: held}
 		}
-		wait := l.pace(way, &n)
-		if wait == 0 && l.mode != freeze {
-			l.mu.Unlock()
-			return n, false, true
+		frozen := l.holds(c)
+		wait := time.Duration(0)
+		if !frozen {
+			wait = l.pace(way, &n)
 		}
-		frozen := l.mode == freeze
 		l.mu.Unlock()
+		if wait == 0 && !frozen {
+			return admission{n: n, ok: true, held: held}
+		}
+		held = held || frozen
 		pause(changed, wait, frozen)
 	}
 }
@@ -196,7 +232,7 @@ func (l *Link) admit(c *linkConn, way, n int) (allowed int, drop, ok bool) {
 // pace is how long the line is busy still; if it is free, n bytes at most, cut
 // down to a fiftieth of a second's worth, take it. The caller holds the lock.
 func (l *Link) pace(way int, n *int) time.Duration {
-	if l.rate <= 0 || l.mode == freeze {
+	if l.rate <= 0 {
 		return 0
 	}
 	now := time.Now()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,17 +23,19 @@ const stopWithin = 30 * time.Second
 // its URLs and its data directory over any number of starts. Methods may be
 // called from any goroutine; those that return no error fail the test.
 type Server struct {
-	Name       string
-	PeerURL    string // what to add to the member list; leads to the link if there is one
-	ClientURL  string
-	MetricsURL string // always plain HTTP: /metrics, /health and, from 3.4.29 and 3.5.11 on, /livez and /readyz
-	Dir        string // the data directory; etcd makes it
+	Name      string
+	PeerURL   string // what to add to the member list; leads to the link if there is one
+	ClientURL string
+	// ListenPeerURL is where etcd itself listens for peers: behind the link if
+	// there is one, else PeerURL.
+	ListenPeerURL string
+	MetricsURL    string // always plain HTTP: /metrics, /health and, from 3.4.29 and 3.5.11 on, /livez and /readyz
+	Dir           string // the data directory; etcd makes it
 
-	c          *Cluster
-	listenPeer string // where etcd listens for peers
-	ports      *ports
-	link       *Link
-	log        tail
+	c     *Cluster
+	ports *ports
+	link  *Link
+	log   tail
 
 	mu   sync.Mutex
 	set  serverSettings
@@ -71,7 +74,7 @@ func (c *Cluster) newServer(name string, set serverSettings) (*Server, error) {
 	s.PeerURL = c.scheme() + p.addr(0)
 	s.ClientURL = c.scheme() + p.addr(1)
 	s.MetricsURL = "http://" + p.addr(2)
-	s.listenPeer = s.PeerURL
+	s.ListenPeerURL = s.PeerURL
 	c.mu.Lock()
 	s.Dir = filepath.Join(c.dir, fmt.Sprintf("server-%d", len(c.servers)+1))
 	c.servers = append(c.servers, s)
@@ -79,9 +82,12 @@ func (c *Cluster) newServer(name string, set serverSettings) (*Server, error) {
 	if !c.set.links {
 		return s, nil
 	}
-	s.listenPeer = c.scheme() + p.addr(3)
-	s.link, err = listenLink(c.tb, p.addr(0), p.addr(3), c.set.tls)
-	return s, err
+	s.ListenPeerURL = c.scheme() + p.addr(3)
+	s.link = &Link{tb: c.tb, addr: p.addr(0), own: p.addr(3), scheme: strings.TrimSuffix(c.scheme(), "://")}
+	if c.certs != nil {
+		s.link.cert = c.certs.peer.server()
+	}
+	return s, s.link.open()
 }
 
 func (c *Cluster) scheme() string {
@@ -320,9 +326,24 @@ func (s *Server) absence() error {
 // dial makes a client of this server that tries again fast: gRPC waits a
 // second after the first refused connection, longer than most starts take.
 func (s *Server) dial() (*clientv3.Client, error) {
-	return s.c.dial([]*Server{s}, grpc.WithConnectParams(grpc.ConnectParams{
+	return s.c.dialURLs([]string{s.ClientURL}, grpc.WithConnectParams(grpc.ConnectParams{
 		Backoff: backoff.Config{BaseDelay: pollEvery, Multiplier: 1, MaxDelay: pollEvery},
 	}))
+}
+
+// embedded says whether the server's next start is one in this process.
+func (s *Server) embedded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set.embedded()
+}
+
+// pid is the process that runs now, 0 if there is none.
+func (s *Server) pid() int {
+	if p, ok := s.present().(*process); ok && running(p) {
+		return p.cmd.Process.Pid
+	}
+	return 0
 }
 
 func (s *Server) present() run {
