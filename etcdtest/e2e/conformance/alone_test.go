@@ -69,6 +69,21 @@ func whatALoneVoterAnswers(s *stage) {
 	}
 	readsBy(s, m, e)
 
+	// A stranger that asks at its peer port is told the version and the cluster, and
+	// stopped; nobody answers where no server is.
+	replies, err := s.Ask(s.soon(), m.peerURL())
+	require.NoError(s, err)
+	assert.Equal(s, []cluster.Reply{{Status: 412, Version: s.says().String(), ClusterID: l.ClusterID.String()}}, replies)
+	_, err = s.Ask(s.soon(), s.machine().peerURL())
+	s.unreachable(err, "ask")
+	told, err := s.Endpoints(s.soon())
+	require.NoError(s, err)
+	require.Len(s, told, 1)
+	assert.Equal(s, l, told[0].List)
+	assert.Equal(s, e.ID, told[0].Status.ID)
+	assert.Equal(s, e.ID, told[0].Status.Leader)
+	assert.Equal(s, l.ClusterID, told[0].Status.ClusterID)
+
 	require.NoError(s, s.MayChange(s.soon(), at(e)))
 	require.NoError(s, s.MayChange(s.soon(), own))
 	require.NoError(s, s.Nudge(s.soon(), at(e)))
