@@ -43,6 +43,8 @@ type Client interface {
 	MayChange(ctx context.Context, via Target) error
 
 	// Add adds a member under the given peer URLs, unchanged, and returns its entry.
+	// Its error may be a [*WriteError], which tells what became of a write that was
+	// given up.
 	Add(ctx context.Context, via Target, peerURLs []string, learner bool) (Member, error)
 	// Promote makes a learner a voter. Only the leader can say why it refuses.
 	Promote(ctx context.Context, via Target, id ID) error
@@ -53,7 +55,8 @@ type Client interface {
 	Update(ctx context.Context, via Target, id ID, peerURLs []string) error
 	// MoveLeader hands leadership from the leader to another voter.
 	MoveLeader(ctx context.Context, leader Target, to ID) error
-	// Nudge commits one entry that keeps no state: it revokes a random lease
-	// that does not exist, which passes a full quota too.
-	Nudge(ctx context.Context, via Target) error
+	// Barrier commits one entry that keeps no state, and returns the list that the
+	// same server holds behind it. It revokes a random lease that does not exist,
+	// which passes a full quota too; with auth on it needs a user, and no role.
+	Barrier(ctx context.Context, via Target) (Behind, error)
 }

@@ -160,6 +160,10 @@ func (e *EtcdClient) call(ctx context.Context, ep string, do func(context.Contex
 // connection can be made to. A dead endpoint costs one EndpointTimeout, not the
 // whole deadline (P-E5), and a write that was sent is never sent elsewhere.
 func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Context, *grpc.ClientConn) error) error {
+	return e.writeAt(ctx, via, func(ctx context.Context, _ string, conn *grpc.ClientConn) error { return do(ctx, conn) })
+}
+
+func (e *EtcdClient) writeAt(ctx context.Context, via Target, do func(context.Context, string, *grpc.ClientConn) error) error {
 	eps := e.endpoints(via)
 	if len(eps) == 0 {
 		return reason.Of(reason.ErrUnreachable, "no client URL is known of %s", via.Member)
@@ -171,7 +175,7 @@ func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Cont
 			errs = append(errs, fmt.Errorf("%s: %w", ep, err))
 			continue
 		}
-		return e.call(ctx, ep, do)
+		return e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error { return do(ctx, ep, conn) })
 	}
 	return classify.Each(errs...)
 }

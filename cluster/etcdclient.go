@@ -3,9 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"net"
 	"net/http"
@@ -17,7 +15,6 @@ import (
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 )
@@ -173,41 +170,51 @@ func (e *EtcdClient) ListAt(ctx context.Context, at Target) (List, error) {
 	})
 }
 
-// listFrom asks one endpoint. Before 3.5 the server ignores "linearizable", so a
-// linearizable read of a key on the same connection stands in for it: the server
-// has then applied all that was committed before (E§1.1).
+// listFrom asks one endpoint.
 func (e *EtcdClient) listFrom(ctx context.Context, ep string, linearizable bool) (List, error) {
 	var l List
 	err := e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error {
-		if linearizable {
-			ctx = clientv3.WithRequireLeader(ctx)
-		}
-		if linearizable && e.needsBarrier(ctx, ep, conn) {
-			if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("\x00"), KeysOnly: true}); err != nil {
-				return err
-			}
-		}
-		resp, err := pb.NewClusterClient(conn).MemberList(ctx, &pb.MemberListRequest{Linearizable: linearizable})
-		if err == nil {
-			l = List{ClusterID: ID(resp.Header.ClusterId), By: ID(resp.Header.MemberId), Members: fromProto(resp.Members)}
-		}
+		var err error
+		l, err = e.listOn(ctx, ep, conn, linearizable)
 		return err
 	})
 	return l, err
 }
 
-func (e *EtcdClient) needsBarrier(ctx context.Context, ep string, conn *grpc.ClientConn) bool {
+// listOn asks on one connection. Before 3.5 the server ignores "linearizable", so a
+// linearizable read of a key on the same connection stands in for it, a fence: the
+// server has then applied all that was committed before (E§1.1).
+func (e *EtcdClient) listOn(ctx context.Context, ep string, conn *grpc.ClientConn, linearizable bool, opts ...grpc.CallOption) (List, error) {
+	if linearizable {
+		ctx = clientv3.WithRequireLeader(ctx)
+	}
+	if linearizable && e.needsFence(ctx, ep, conn) {
+		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("\x00"), KeysOnly: true}); err != nil {
+			return List{}, err
+		}
+	}
+	resp, err := pb.NewClusterClient(conn).MemberList(ctx, &pb.MemberListRequest{Linearizable: linearizable}, opts...)
+	if err != nil {
+		return List{}, err
+	}
+	return List{ClusterID: ID(resp.Header.ClusterId), By: ID(resp.Header.MemberId), Members: fromProto(resp.Members)}, nil
+}
+
+// needsFence reports whether the server may be too old for a linearizable list. One
+// that does not tell its version, be it for a moment, may be: the fence costs a read,
+// a stale list that passes for a true one costs a member.
+func (e *EtcdClient) needsFence(ctx context.Context, ep string, conn *grpc.ClientConn) bool {
 	v := e.conns.versionOf(ep)
 	if v == "" {
 		resp, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
 		if err != nil {
-			return false // auth may refuse it; the list itself will tell
+			return true
 		}
 		v = resp.Version
 		e.conns.setVersion(ep, v)
 	}
 	parsed, err := version.Parse(v)
-	return err == nil && !parsed.Can(version.LinearizableMemberList)
+	return err != nil || !parsed.Can(version.LinearizableMemberList)
 }
 
 func fromProto(in []*pb.Member) []Member {
@@ -261,14 +268,15 @@ func (e *EtcdClient) statusFrom(ctx context.Context, ep string) (Status, error) 
 // Add implements [Client].
 func (e *EtcdClient) Add(ctx context.Context, via Target, peerURLs []string, learner bool) (Member, error) {
 	var m Member
+	var t track
 	err := e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
-		resp, err := pb.NewClusterClient(conn).MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: peerURLs, IsLearner: learner})
+		resp, err := pb.NewClusterClient(conn).MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: peerURLs, IsLearner: learner}, t.options()...)
 		if err == nil {
 			m = fromProto([]*pb.Member{resp.Member})[0]
 		}
 		return err
 	})
-	return m, err
+	return m, t.told(err)
 }
 
 // Promote implements [Client].
@@ -310,20 +318,4 @@ func (e *EtcdClient) MayChange(ctx context.Context, via Target) error {
 		_, err := pb.NewAuthClient(conn).UserList(ctx, &pb.AuthUserListRequest{})
 		return err
 	})
-}
-
-// Nudge implements [Client]. The lease's ID is random and positive; that it does
-// not exist is the expected answer, and comes after the entry was committed.
-func (e *EtcdClient) Nudge(ctx context.Context, via Target) error {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails since Go 1.24
-	id := int64(binary.BigEndian.Uint64(b[:]) >> 1)
-	err := e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
-		_, err := pb.NewLeaseClient(conn).LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: id})
-		return err
-	})
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
-		return nil
-	}
-	return err
 }

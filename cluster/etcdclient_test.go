@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"runtime"
 	"sync"
@@ -247,7 +248,10 @@ var writes = map[string]func(e *cluster.EtcdClient, ctx context.Context, via clu
 	"move-leader": func(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error {
 		return e.MoveLeader(ctx, via, 9)
 	},
-	"revoke": func(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error { return e.Nudge(ctx, via) },
+	"revoke": func(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error {
+		_, err := e.Barrier(ctx, via)
+		return err
+	},
 	"user-list": func(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error {
 		return e.MayChange(ctx, via)
 	},
@@ -256,11 +260,16 @@ var writes = map[string]func(e *cluster.EtcdClient, ctx context.Context, via clu
 func TestWritesSayWhatTheyAreTold(t *testing.T) {
 	for call, write := range writes {
 		t.Run(call, func(t *testing.T) {
-			s := serve(t, &server{})
+			s := serve(t, &server{fail: func(call string) error {
+				return map[string]error{"revoke": rpctypes.ErrGRPCLeaseNotFound}[call]
+			}})
 			require.NoError(t, write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, time.Second), s.target()))
-			assert.Equal(t, []string{call}, s.got())
+			assert.Equal(t, call, s.got()[0])
+			if call != "revoke" { // that is followed by a list
+				assert.Equal(t, []string{call}, s.got())
+			}
 			assert.True(t, s.last(t).requireLeader)
-			switch m := s.last(t).message.(type) {
+			switch m := s.newest(t, call).(type) {
 			case *pb.MemberAddRequest:
 				assert.Equal(t, []string{"HTTP://10.0.0.9:02380", "http://b9:2380"}, m.PeerURLs, "unchanged")
 				assert.True(t, m.IsLearner)
@@ -354,33 +363,157 @@ func TestAWriteSkipsDeadEndpoints(t *testing.T) {
 	require.ErrorContains(t, err, "1f")
 }
 
-// A nudge revokes a lease that is not there; that is its success.
-func TestNudge(t *testing.T) {
+// A barrier revokes a lease that is not there: that answer alone shows a commit. What it
+// returns is the list of the same server, and the connection both went on.
+func TestBarrier(t *testing.T) {
 	for name, tc := range map[string]struct{ answer, want error }{
 		"no such lease":           {rpctypes.ErrGRPCLeaseNotFound, nil},
-		"somebody had that lease": {nil, nil},
+		"somebody had that lease": {nil, errAny},
 		"no leader":               {rpctypes.ErrGRPCNoLeader, rpctypes.ErrNoLeader},
 		"permission denied":       {rpctypes.ErrGRPCPermissionDenied, rpctypes.ErrPermissionDenied},
+		"nobody asks":             {rpctypes.ErrGRPCUserEmpty, rpctypes.ErrUserEmpty},
 		"too many requests":       {rpctypes.ErrGRPCRequestTooManyRequests, rpctypes.ErrTooManyRequests},
+		"another text":            {status.Error(codes.NotFound, "nothing here"), errAny},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, &server{fail: func(string) error { return tc.answer }})
+			s := serve(t, &server{fail: func(call string) error {
+				if call == "revoke" {
+					return tc.answer
+				}
+				return nil
+			}})
 			e := clientOf(t, cluster.ClientConfig{}, s.url)
 			ids := map[int64]bool{}
+			carriers := map[cluster.Carrier]bool{}
 			for range 20 {
-				err := e.Nudge(within(t, time.Second), s.target())
-				if tc.want == nil {
+				b, err := e.Barrier(within(t, time.Second), s.target())
+				switch {
+				case tc.want == nil:
 					require.NoError(t, err)
-				} else {
+					assert.Equal(t, clusterID, b.ClusterID)
+					assert.Equal(t, cluster.ID(s.id), b.By)
+					assert.Len(t, b.Members, 1)
+					carriers[b.Carrier] = true
+					assert.Equal(t, []string{"revoke", "list"}, lastOf(s.got("revoke", "list"), 2), "the list is read behind it")
+				case tc.want == errAny:
+					require.Error(t, err)
+				default:
 					require.ErrorIs(t, err, tc.want)
 				}
-				id := s.last(t).message.(*pb.LeaseRevokeRequest).ID
+				if tc.want != nil {
+					assert.NotContains(t, s.got("list"), "list", "no list without a barrier")
+				}
+				id := s.newest(t, "revoke").(*pb.LeaseRevokeRequest).ID
 				require.Positive(t, id)
 				ids[id] = true
 			}
 			assert.Len(t, ids, 20, "a new one each time")
+			if tc.want == nil {
+				assert.Len(t, carriers, 1, "one connection carried them all")
+				assert.False(t, carriers[""])
+			}
 		})
 	}
+}
+
+var errAny = errors.New("any error")
+
+func lastOf(calls []string, n int) []string { return calls[max(0, len(calls)-n):] }
+
+// What is known of an add that was not answered: on which connection it went, or that
+// it never left this host. A barrier tells whether it went on the same one.
+func TestTheWayOfAnAdd(t *testing.T) {
+	answer := make(chan error, 1)
+	s := serve(t, &server{fail: func(call string) error {
+		switch call {
+		case "revoke":
+			return rpctypes.ErrGRPCLeaseNotFound
+		case "add":
+			return <-answer
+		}
+		return nil
+	}})
+	e := clientOf(t, cluster.ClientConfig{}, s.url)
+	before, err := e.Barrier(within(t, time.Second), s.target())
+	require.NoError(t, err)
+
+	_, err = e.Add(within(t, 50*time.Millisecond), s.target(), []string{ourURL}, true)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	sent, on := cluster.WayOf(err)
+	assert.True(t, sent)
+	assert.Equal(t, before.Carrier, on)
+	answer <- nil // it is read all the same
+
+	after, err := e.Barrier(within(t, time.Second), s.target())
+	require.NoError(t, err)
+	assert.Equal(t, on, after.Carrier)
+	elsewhere, err := clientOf(t, cluster.ClientConfig{}, s.url).Barrier(within(t, time.Second), s.target())
+	require.NoError(t, err)
+	assert.NotEqual(t, on, elsewhere.Carrier, "another connection to the same server")
+
+	answer <- rpctypes.ErrGRPCUnhealthy
+	_, err = e.Add(within(t, time.Second), s.target(), []string{ourURL}, true)
+	require.ErrorIs(t, err, rpctypes.ErrUnhealthy, "the server's words are found behind it")
+
+	nobody := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{deadURL(t)}}}
+	_, err = e.Add(within(t, time.Second), nobody, []string{ourURL}, true)
+	require.Error(t, err)
+	sent, _ = cluster.WayOf(err)
+	assert.False(t, sent, "there was nobody to send it to")
+	hung := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{hungURL(t)}}}
+	_, err = e.Add(within(t, 200*time.Millisecond), hung, []string{ourURL}, true)
+	require.Error(t, err)
+	sent, _ = cluster.WayOf(err)
+	assert.False(t, sent, "no connection came to be")
+	sent, on = cluster.WayOf(errors.New("of a host's own client"))
+	assert.True(t, sent, "who does not tell may have sent it")
+	assert.Empty(t, on)
+}
+
+// A 3.4 server knows no linearizable list; whatever keeps it from telling its version,
+// its own list does not pass for one.
+func TestTheFenceIsNeverDropped(t *testing.T) {
+	for name, tc := range map[string]struct {
+		version string
+		status  error
+		fenced  bool
+	}{
+		"3.4":                               {"3.4.45", nil, true},
+		"3.4, whose status is busy":         {"3.4.45", rpctypes.ErrGRPCRequestTooManyRequests, true},
+		"3.4, whose status is not allowed":  {"3.4.45", rpctypes.ErrGRPCPermissionDenied, true},
+		"3.4, whose status has no leader":   {"3.4.45", rpctypes.ErrGRPCNoLeader, true},
+		"a version that nobody can read":    {"main", nil, true},
+		"3.6":                               {"3.6.16", nil, false},
+		"3.6, whose status does not answer": {"3.6.16", rpctypes.ErrGRPCTimeout, true},
+		"3.5":                               {"3.5.35", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, &server{version: tc.version, fail: func(call string) error {
+				if call == "status" {
+					return tc.status
+				}
+				return nil
+			}})
+			e := clientOf(t, cluster.ClientConfig{}, s.url)
+			for range 2 {
+				_, err := e.List(within(t, time.Second), cluster.Target{})
+				require.NoError(t, err)
+			}
+			want := 0
+			if tc.fenced {
+				want = 2
+			}
+			assert.Len(t, s.got("range"), want)
+		})
+	}
+	t.Run("a fence that fails is no list", func(t *testing.T) {
+		s := serve(t, &server{version: "3.4.45", fail: func(call string) error {
+			return map[string]error{"range": rpctypes.ErrGRPCNoLeader}[call]
+		}})
+		_, err := clientOf(t, cluster.ClientConfig{}, s.url).List(within(t, time.Second), cluster.Target{})
+		require.ErrorIs(t, err, rpctypes.ErrNoLeader)
+		assert.Empty(t, s.got("list"))
+	})
 }
 
 func TestMayChange(t *testing.T) {

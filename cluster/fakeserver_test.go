@@ -159,6 +159,20 @@ func (s *server) last(t *testing.T) request {
 	return s.calls[len(s.calls)-1]
 }
 
+// newest is what the last of these calls was asked.
+func (s *server) newest(t *testing.T, call string) any {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.calls) - 1; i >= 0; i-- {
+		if s.calls[i].call == call {
+			return s.calls[i].message
+		}
+	}
+	t.Fatalf("no %s", call)
+	return nil
+}
+
 // take notes a call and goes wrong where it is told to.
 func (s *server) take(ctx context.Context, call string, message any) error {
 	md, _ := metadata.FromIncomingContext(ctx)

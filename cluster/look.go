@@ -32,7 +32,6 @@ type Looker struct {
 	Since  map[ID]time.Time // when earlier looks first saw a member, if they told
 	Last   Snapshot
 
-	allowed  bool      // the caller may change the membership
 	diverged time.Time // since when the voters' lists differ; zero: they agree
 }
 

@@ -18,7 +18,6 @@ import (
 // Survey is what is asked beyond a look while our member has not run: things
 // that forbid a join, and that nobody would want to learn after a write.
 type Survey struct {
-	Denied      error         // the caller may not change the membership; nil: it may, or nobody can tell
 	Diverged    error         // the voters' own lists differ; nil: they agree
 	For         time.Duration // for how long they have differed
 	Downgrading bool
@@ -37,9 +36,6 @@ func (l *Looker) Survey(ctx context.Context, s *Snapshot) *Survey {
 	var v Survey
 	var wg sync.WaitGroup
 	via, _ := WriteTo(*s)
-	if !l.allowed {
-		wg.Go(func() { v.Denied = l.client.MayChange(bounded, via) })
-	}
 	var lists map[ID]List
 	wg.Go(func() { lists, _ = l.OwnLists(bounded, *s, 0) })
 	wg.Go(func() { v.Downgrading, v.Shut = l.throughPeerPorts(bounded, *s) })
@@ -52,10 +48,6 @@ func (l *Looker) Survey(ctx context.Context, s *Snapshot) *Survey {
 	}
 	wg.Wait()
 	markDead(s, connected)
-	l.allowed = v.Denied == nil
-	if v.Denied != nil && classify.Of(v.Denied) != classify.Fatal {
-		v.Denied = nil // no answer is no refusal; the write itself will tell
-	}
 	v.Diverged = diverged(lists)
 	switch {
 	case v.Diverged == nil:

@@ -117,6 +117,7 @@ var knobs = map[string]func(*process, string){
 	"write-timeout":    func(p *process, v string) { p.config.WriteTimeout = p.s.duration(v) },
 	"server-version":   func(p *process, v string) { p.config.ServerVersion = version.MustParse(v) },
 	"metrics":          func(p *process, v string) { p.config.MetricsURL = v },
+	"broken-disk":      func(p *process, _ string) { p.config.DataDir = &breaks{DataDir: p.config.DataDir, p: p} },
 	"alive":            func(p *process, v string) { p.reach.Alive = p.s.alive(v) },
 	"endpoints":        func(p *process, v string) { p.reach.Endpoints = p.s.endpoints(v) },
 	"may-add":          func(p *process, v string) { p.config.MayAdd = refusing(v) },
@@ -138,6 +139,19 @@ type shown struct {
 
 func (d shown) Inspect(context.Context) (cluster.DataInfo, error) {
 	return cluster.DataInfo{Kind: d.kind}, nil
+}
+
+// breaks is a data directory whose disk fails once something was started on it.
+type breaks struct {
+	member.DataDir
+	p *process
+}
+
+func (b *breaks) Inspect(ctx context.Context) (cluster.DataInfo, error) {
+	if len(b.p.initial) > 0 {
+		return cluster.DataInfo{}, errors.New("input/output error")
+	}
+	return b.DataDir.Inspect(ctx)
 }
 
 func refusing(why string) func(context.Context, cluster.Member) error {
@@ -311,7 +325,7 @@ func (s *script) timing(a []string) {
 // fault lets the nth call of an operation, or all, go wrong.
 func (s *script) fault(a []string) {
 	why := errs["reset"]
-	if len(a) > 3 && a[2] != "late" && a[2] != "slow" {
+	if len(a) > 3 && a[2] != "late" && a[2] != "elsewhere" && a[2] != "slow" {
 		why = s.named(a[3])
 	}
 	fault := map[string]clustertest.Fault{
@@ -329,6 +343,8 @@ func (s *script) fault(a []string) {
 	switch {
 	case a[2] == "late":
 		f = clustertest.Fault{Late: s.duration(a[3])}
+	case a[2] == "elsewhere": // late, on a connection that is lost
+		f = clustertest.Fault{Late: s.duration(a[3]), Reconnect: true}
 	case a[2] == "slow":
 		f = clustertest.Fault{Slow: s.duration(a[3])}
 	default:

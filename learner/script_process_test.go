@@ -124,7 +124,7 @@ var kindOf = map[clustertest.Op]member.Kind{
 	clustertest.OpAdd: member.Adding, clustertest.OpRemove: member.Removing, clustertest.OpPromote: member.Promoting,
 	clustertest.OpUpdate: member.Updating, clustertest.OpMoveLeader: member.Moving,
 	clustertest.OpStart: member.Starting, clustertest.OpStop: member.Stopped, clustertest.OpArchive: member.Archived,
-	clustertest.OpNudge: member.Nudged,
+	clustertest.OpBarrier: member.Proving,
 }
 
 // end tells how the process ended. Its events alone must tell of everything that
@@ -144,7 +144,11 @@ func (p *process) end(result string, err error) {
 		p.s.tell("= %s", result)
 	}
 	for _, op := range slices.Sorted(maps.Keys(p.did)) {
-		if told := p.heard[kindOf[op]]; told < p.did[op] {
+		told := p.heard[kindOf[op]]
+		if op == clustertest.OpBarrier {
+			told += p.heard[member.Nudged]
+		}
+		if told < p.did[op] {
 			p.s.wrong = append(p.s.wrong, fmt.Sprintf("%d %s, of which the events tell %d", p.did[op], op, told))
 		}
 	}

@@ -28,7 +28,7 @@ var errKilled = errors.New("the process was killed")
 var ops = []clustertest.Op{
 	clustertest.OpList, clustertest.OpListAt, clustertest.OpStatus, clustertest.OpRead, clustertest.OpPeerMembers,
 	clustertest.OpMetrics, clustertest.OpMayChange, clustertest.OpAdd, clustertest.OpPromote, clustertest.OpRemove,
-	clustertest.OpUpdate, clustertest.OpMoveLeader, clustertest.OpNudge,
+	clustertest.OpUpdate, clustertest.OpMoveLeader, clustertest.OpBarrier,
 }
 
 func latency(op clustertest.Op, at cluster.ID) time.Duration {
@@ -148,6 +148,13 @@ func (w wire) MoveLeader(ctx context.Context, leader cluster.Target, to cluster.
 	return w.write(ctx, clustertest.OpMoveLeader, leader.ID, func() error { return w.next.MoveLeader(ctx, leader, to) })
 }
 
-func (w wire) Nudge(ctx context.Context, via cluster.Target) error {
-	return w.write(ctx, clustertest.OpNudge, via.ID, func() error { return w.next.Nudge(ctx, via) })
+func (w wire) Barrier(ctx context.Context, via cluster.Target) (b cluster.Behind, err error) {
+	err = w.write(ctx, clustertest.OpBarrier, via.ID, func() error {
+		b, err = w.next.Barrier(ctx, via)
+		return err
+	})
+	if err == nil {
+		b.ClusterID = w.other(b.ClusterID, b.By)
+	}
+	return b, err
 }

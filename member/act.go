@@ -17,13 +17,19 @@ import (
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 // do does the one thing that was decided.
 func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
+	if err := r.entitled(ctx, c, act); err != nil {
+		return verdict{}, err
+	}
 	switch act.Do {
 	case decide.DoRefuse:
 		return verdict{}, act.Why
+	case decide.DoProve:
+		return r.prove(ctx, c, act)
 	case decide.DoAddLearner, decide.DoAddVoter:
 		return r.add(ctx, c, act)
 	case decide.DoRemove:
@@ -96,7 +102,7 @@ func (r *run) write(ctx context.Context, c decide.Case, act decide.Act, send fun
 		r.changed = before
 		return verdict{}, reason.Because(classify.Reason(err), err)
 	case classify.SlotFull: // refused by all
-		r.entry.author, r.changed = others, before
+		r.changed = before
 		if r.slot = (slot{len(c.Snapshot.Learners()), time.Now()}); r.slot.limit > 0 {
 			return again, nil
 		}
@@ -104,7 +110,7 @@ func (r *run) write(ctx context.Context, c decide.Case, act decide.Act, send fun
 	if why := classify.Reason(err); why != nil {
 		err = reason.Within(why, err)
 	}
-	return r.wait(cluster.Member{}, r.explained(c, err), r.faults)
+	return r.wait(cluster.Member{}, r.explained(c, act, err), r.faults)
 }
 
 // answered is a write that was answered with success. The next look shows it; where it
@@ -119,17 +125,17 @@ func (r *run) answered(act decide.Act) (verdict, error) {
 }
 
 // explained adds to a server's refusal of an add what the forecast knows.
-func (r *run) explained(c decide.Case, err error) error {
+func (r *run) explained(c decide.Case, act decide.Act, err error) error {
 	f := cluster.Foresee(c.Snapshot, cluster.ToAddLearner, cluster.Member{})
-	if r.entry.author == perhaps && f.Refused != "" {
+	if (act.Do == decide.DoAddLearner || act.Do == decide.DoAddVoter) && f.Refused != "" {
 		return fmt.Errorf("%w (%s)", err, f.Refused)
 	}
 	return err
 }
 
-// add adds our entry. The list of this pass has no such entry; if one is there
-// in the next, it counts as added by this call, its answer lost or not: it has
-// our URLs, and nobody else would own it.
+// add adds our entry. It is ours by the ID that is answered. Where no server answers,
+// an entry that comes to be with our URLs counts as added by this call, and whether
+// one will is in doubt until then; where one answers that there is one, it is not ours.
 func (r *run) add(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
 	learner := act.Do == decide.DoAddLearner
 	m := cluster.Member{Name: r.name, PeerURLs: r.urls, Learner: learner}
@@ -155,11 +161,28 @@ func (r *run) add(ctx context.Context, c decide.Case, act decide.Act) (verdict, 
 	}
 	r.reached(StepAdd)
 	r.emit(Event{Kind: Adding, Member: &m})
-	r.entry = entry{author: perhaps}
 	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
-		_, err := r.client.Add(ctx, via, r.urls, learner)
+		added, err := r.client.Add(ctx, via, r.urls, learner)
+		r.author(added, via, !learner, err)
 		return err
 	})
+}
+
+// author notes what the answer to an add tells of whose the entry is.
+func (r *run) author(added cluster.Member, via cluster.Target, voting bool, err error) {
+	sent, on := cluster.WayOf(err)
+	switch exists := errors.Is(err, rpctypes.ErrPeerURLExist) || errors.Is(err, rpctypes.ErrMemberExist); {
+	case err == nil && added.ID != 0:
+		r.entry, r.doubt = entry{id: added.ID, author: us}, doubt{}
+	case exists:
+		r.doubt = doubt{}
+	case err != nil && (!sent || classify.Decided(err)):
+		// This one will not be done. One before it still may.
+	case r.doubt.open && r.doubt.on != on:
+		r.doubt.on = "" // two of them, on two connections: no barrier shows both
+	default:
+		r.doubt = doubt{open: true, via: via, on: on, voting: voting}
+	}
 }
 
 // warn tells of hazards that do not forbid the join, once.
@@ -199,9 +222,12 @@ func (r *run) remove(ctx context.Context, c decide.Case, act decide.Act) (verdic
 	r.reached(StepRemove)
 	r.emit(Event{Kind: Removing, Member: &act.Member, Text: act.Text})
 	r.removal = removal{id: act.Member.ID, at: time.Now()}
+	delete(r.absent, act.Member.ID)
 	r.replaced = r.replaced || act.Member.ID == r.entry.id
 	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
-		return r.client.Remove(ctx, via, act.Member.ID)
+		err := r.client.Remove(ctx, via, act.Member.ID)
+		r.removal.answered = err == nil || errors.Is(err, rpctypes.ErrMemberNotFound)
+		return err
 	})
 }
 
@@ -312,7 +338,9 @@ func (r *run) promote(ctx context.Context, c decide.Case, act decide.Act) (verdi
 	r.entry.asked = true
 	r.emit(Event{Kind: Promoting, Member: &m})
 	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
-		return r.client.Promote(ctx, via, m.ID)
+		err := r.client.Promote(ctx, via, m.ID)
+		r.entry.asked = !classify.Decided(err)
+		return err
 	})
 }
 

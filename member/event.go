@@ -35,6 +35,8 @@ const (
 	Undone     Kind = "undone"        // what this call did was undone
 	Kept       Kind = "kept"          // the join failed, and its entry stays; Text says why
 	UndoFailed Kind = "undo failed"   // Text says what is left
+	Proving    Kind = "proving"       // a barrier is committed: Text says whose absence it is to show
+	Undecided  Kind = "undecided"     // an add that was given up may still be done; Text says what to look at
 	Failed     Kind = "failed"        // the join ends with Text
 )
 

@@ -89,7 +89,7 @@ func Finish(ctx context.Context, client cluster.Client, id cluster.ID, config Co
 	if err != nil {
 		return Result{}, err
 	}
-	if r == nil {
+	if r.only == 0 {
 		return Result{}, (&JoinError{Verb: VerbPromote, Step: StepCheck, MemberID: id, Err: reason.Of(reason.ErrGone, "no member has the ID %s", id)}).hinted()
 	}
 	defer r.close()

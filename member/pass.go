@@ -70,6 +70,7 @@ func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
 		return c, err
 	}
 	r.tellOfStrangers(c.Snapshot)
+	r.seenAgain(c.Snapshot)
 	if id, gone := r.departed(c.Snapshot); gone && id == r.entry.id {
 		started := r.entry.started
 		r.forget()
@@ -77,7 +78,8 @@ func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
 			return decide.Case{}, err
 		}
 	}
-	ours, found := c.Snapshot.ByURLs(r.urls)
+	c.Removing = r.removal.id
+	ours, found := c.Ours()
 	switch {
 	case found:
 		r.note(ours)
@@ -85,7 +87,8 @@ func (r *run) see(ctx context.Context, fresh bool) (decide.Case, error) {
 		c.Initial, _ = r.initialCluster(c.Snapshot, ours.Member) // what is wrong with it, a start will tell
 		r.hear(ctx, &c, ours)
 	case !c.Snapshot.NoQuorum:
-		c.Missing, c.Started = r.missing(), r.entry.id
+		r.missing()
+		c.Started, c.Unshown = r.entry.id, r.entry.author == us && r.result.Added.IsZero()
 	}
 	return c, nil
 }
@@ -107,14 +110,17 @@ func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 	if err != nil {
 		return r.unseen(ctx, err)
 	}
-	c := decide.Case{Replaced: r.replaced, Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slot.known(),
+	c := decide.Case{Only: r.only, Absent: r.absent, Replaced: r.replaced, Snapshot: s, Name: r.name, PeerURLs: r.urls, Policy: r.config.policy(), Started: r.entry.startedAs(), SlotLimit: r.slot.known(),
 		CanStop: r.config.Stop != nil, Leaving: r.leaving()}
-	if r.config.DataDir != nil {
+	if ours, found := c.Ours(); found && r.only != 0 {
+		c.PeerURLs = ours.PeerURLs
+	}
+	if r.config.DataDir != nil && !r.undoing { // its disk may be why we undo
 		if c.Data, err = r.inspect(ctx); err != nil {
 			return decide.Case{}, hookFailed(err, "the data directory could not be inspected")
 		}
 	}
-	ours, _ := s.ByURLs(r.urls)
+	ours, _ := c.Ours()
 	if s.Fresh && !s.NoQuorum && !ours.Started() {
 		c.Survey = r.looker.Survey(ctx, &c.Snapshot)
 	}

@@ -20,6 +20,8 @@ type Plan struct {
 	Forecast cluster.Forecast  `json:"forecast"` // of the vote that the join ends with
 	Hazards  []version.Finding `json:"hazards"`  // that these versions are known for
 	Snapshot cluster.Snapshot  `json:"snapshot"` // what was found
+	// Unasked is what only a write to the log could tell, so that no plan asks it.
+	Unasked []string `json:"unasked,omitempty"`
 }
 
 // MarshalJSON is the plan for another program.
@@ -43,6 +45,9 @@ func (p Plan) String() string {
 	text += "\nforecast: " + p.Forecast.String()
 	for _, h := range p.Hazards {
 		text += "\nhazard: " + h.String()
+	}
+	for _, what := range p.Unasked {
+		text += "\nnot asked: " + what
 	}
 	return text
 }
@@ -68,6 +73,9 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Why: reason.Discreet(act.Why), Snapshot: c.Snapshot,
 		Forecast: cluster.Foresee(c.Snapshot, cluster.ToPromote, act.Member),
 		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion)}
+	if act.Writes() || act.Do == decide.DoArchive || act.Do == decide.DoProve {
+		p.Unasked = []string{"whether the caller may change the membership"}
+	}
 	return p, nil
 }
 
@@ -100,8 +108,10 @@ func (e *Engine) Add(ctx context.Context, peerURL string) (StartSpec, error) {
 var errAdded = fmt.Errorf("added")
 
 // Abort undoes a join whose member does not vote yet: the entry is removed, then
-// its server stopped and its data moved aside by the hooks. No such entry is
-// success. A voter is refused: to remove one is a decision of its own.
+// its server stopped and its data moved aside by the hooks; a data directory that holds
+// another member's shows that it is another's server, and both are left alone. No such
+// entry is success, once that is proven. A voter is refused: to remove one is a decision
+// of its own.
 func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 	undoer := *e
 	undoer.config.OnFailure = decide.Undo
@@ -110,12 +120,16 @@ func (e *Engine) Abort(ctx context.Context, peerURL string) error {
 		return err
 	}
 	defer r.close()
-	did, _, err := r.undoEntry(ctx)
+	did, _, err := r.undoEntry(ctx, decide.Own{})
 	if err != nil {
 		return r.failed(r.joinError(err))
 	}
-	if ours, found := r.looker.Last.ByURLs(r.urls); found {
-		return r.failed(r.joinError(reason.Of(reason.ErrVoter, "%s (%s)", ours.Member, did)))
+	if ours, found := r.looker.Last.ByURLs(r.urls); found && !ours.Learner {
+		why := reason.Of(reason.ErrVoter, "%s (%s)", ours.Member, did)
+		if r.looker.Last.NoQuorum {
+			why = reason.Within(reason.ErrNoQuorum, why)
+		}
+		return r.failed(r.joinError(why))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ type Do = decide.Do
 // The acts.
 const (
 	DoRefuse     = decide.DoRefuse
+	DoProve      = decide.DoProve
 	DoWait       = decide.DoWait
 	DoAddLearner = decide.DoAddLearner
 	DoAddVoter   = decide.DoAddVoter
@@ -27,14 +28,15 @@ const (
 	DoDone       = decide.DoDone
 )
 
-// OnFailure is a policy for the entry of a join that failed. A voter is never
-// removed by any of them.
+// OnFailure is a policy for the entry of a join that failed. No policy removes a voter,
+// an entry whose vote was asked for and is undecided, or one that somebody else added
+// while the call was at it.
 type OnFailure = decide.OnFailure
 
 const (
 	UndoUnstarted = decide.UndoUnstarted // remove what this call added and what never published itself
 	Keep          = decide.Keep          // touch nothing; the next Join goes on from it
-	Undo          = decide.Undo          // remove our learner, started or not
+	Undo          = decide.Undo          // remove our learner, started or not; also one that was there before, once this call had it started
 )
 
 // SameName is a policy for another entry that has our name.

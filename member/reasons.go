@@ -27,6 +27,7 @@ var (
 	ErrNotLive       = reason.ErrNotLive
 	ErrCorrupt       = reason.ErrCorrupt
 	ErrGone          = reason.ErrGone
+	ErrUndecided     = reason.ErrUndecided
 	ErrRoleDisagrees = reason.ErrRoleDisagrees
 	ErrHook          = reason.ErrHook
 	ErrNotShown      = reason.ErrNotShown

@@ -32,16 +32,20 @@ type run struct {
 	entry    entry
 	removal  removal
 	warned   map[string]bool
-	retired  time.Time  // when a server was last stopped
-	replaced bool       // see decide.Case
-	greeted  bool       // the first look was reported
-	stepping bool       // this is a Step, not a Join
-	undoing  bool       // a failed join is undone
-	slot     slot       // what etcd said of it last
-	success  decide.Act // the write that was answered with success last
-	last     error      // the last real error of a server or a hook
-	waiting  waiting    // what is waited for
-	watch    *watch     // of the entry Start was called for
+	doubt    doubt
+	absent   map[cluster.ID]decide.Absence // what was shown of members that are not in the list
+	only     cluster.ID                    // the one member this is about; 0: whoever has our URLs
+	allowed  bool                          // the caller may change the membership
+	retired  time.Time                     // when a server was last stopped
+	replaced bool                          // see decide.Case
+	greeted  bool                          // the first look was reported
+	stepping bool                          // this is a Step, not a Join
+	undoing  bool                          // a failed join is undone
+	slot     slot                          // what etcd said of it last
+	success  decide.Act                    // the write that was answered with success last
+	last     error                         // the last real error of a server or a hook
+	waiting  waiting                       // what is waited for
+	watch    *watch                        // of the entry Start was called for
 	result   Result
 }
 
@@ -62,6 +66,7 @@ func (e *Engine) newRun(ctx context.Context, verb Verb, peerURL string) (*run, e
 
 func (e *Engine) bareRun(verb Verb, peerURL string) *run {
 	r := &run{Engine: e, verb: verb, peerURL: peerURL, step: StepCheck, wake: make(chan struct{}, 1),
+		absent: map[cluster.ID]decide.Absence{},
 		faults: pace.Faults(),
 		waits:  pace.NewProportional(5*time.Millisecond, 3*time.Second), watches: pace.NewProportional(25*time.Millisecond, 3*time.Second)}
 	r.decide = func(c decide.Case) decide.Act { return decide.Next(c, r.strategy) }
@@ -139,7 +144,11 @@ func (r *run) sleep(ctx context.Context, pause backoff.BackOff) error {
 // fail ends the join: undo by policy, and one error that says it all.
 func (r *run) fail(ctx context.Context, err error) error {
 	e := r.joinError(err) // before the undo makes us forget the entry
-	e.Undone = r.undo(ctx)
+	var undecided error
+	if e.Undone, undecided = r.undo(ctx); undecided != nil {
+		e.Err = reason.Because(undecided, e.Err)
+		e.Hint = reason.Hint(e.Err)
+	}
 	return r.failed(e)
 }
 

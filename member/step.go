@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
@@ -75,8 +76,9 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory)
 // recall takes up where another Step left off.
 func (r *run) recall(m decide.Memory) {
 	r.slot, r.looker.Since = slot{m.SlotLimit, m.SlotAt}, m.Since
-	r.entry = entry{id: cmp.Or(m.Ours, m.Started), started: m.Started != 0, missed: m.Missed}
-	r.removal = removal{m.Removing, m.RemovedAt}
+	r.entry = entry{id: cmp.Or(m.Ours, m.Started), started: m.Started != 0}
+	r.removal = removal{m.Removing, m.RemovedAt, m.Answered}
+	maps.Copy(r.absent, m.Absent)
 	if m.Started == 0 {
 		return
 	}
@@ -88,7 +90,7 @@ func (r *run) recall(m decide.Memory) {
 }
 
 func (r *run) memory() decide.Memory {
-	m := decide.Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Missed: r.entry.missed, SlotLimit: r.slot.limit, SlotAt: r.slot.at, Since: r.looker.FirstSeen()}
+	m := decide.Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Answered: r.removal.answered, Absent: maps.Clone(r.absent), SlotLimit: r.slot.limit, SlotAt: r.slot.at, Since: r.looker.FirstSeen()}
 	if r.watch != nil {
 		r.watch.tracker.Memorise(&m)
 		m.Near = r.watch.near

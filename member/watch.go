@@ -115,7 +115,7 @@ func (w *watch) observe(s cluster.Snapshot, ours cluster.Seen) cluster.Progress 
 // runs: it never gets its vote then, however long we wait. Only the Alive hook's
 // word could stand in for the read.
 func (r *run) shutOut(c decide.Case) error {
-	ours, found := c.Snapshot.ByURLs(r.urls)
+	ours, found := c.Ours()
 	if !found || !r.watch.of(ours.ID) || !ours.Learner || !ours.Started() || r.reach.Alive != nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (w *watch) prove(ctx context.Context) *decide.Proof {
 // then stay silent for ever (E§2.5). One that catches up needs time, no nudge.
 func (r *run) nudge(ctx context.Context, c decide.Case) {
 	w := r.watch
-	ours, found := c.Snapshot.ByURLs(r.urls)
+	ours, found := c.Ours()
 	if !found || !w.of(ours.ID) || !ours.Started() || ours.Liveness == cluster.Alive || c.Snapshot.NoQuorum ||
 		w.mayBeReady() || c.Progress.Phase == cluster.CatchingUp || w.reader.Heard().Asked.IsZero() || time.Since(w.quiet) < silence {
 		return
@@ -158,7 +158,7 @@ func (r *run) nudge(ctx context.Context, c decide.Case) {
 	via, _ := cluster.WriteTo(c.Snapshot)
 	bounded, cancel := context.WithTimeout(ctx, r.reach.EndpointTimeout)
 	defer cancel()
-	if err := r.client.Nudge(bounded, via); err != nil {
+	if _, err := r.client.Barrier(bounded, via); err != nil {
 		r.last = err
 		return
 	}

@@ -28,7 +28,7 @@ const (
 	OpRemove      Op = "remove"
 	OpUpdate      Op = "update"
 	OpMoveLeader  Op = "move-leader"
-	OpNudge       Op = "nudge"
+	OpBarrier     Op = "barrier"
 	OpStart       Op = "start"
 	OpStop        Op = "stop"
 	OpArchive     Op = "archive"

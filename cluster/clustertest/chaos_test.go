@@ -77,7 +77,7 @@ func chaos(t *testing.T, c *clustertest.Cluster, r *rand.Rand) {
 		func() { _ = c.Remove(ctx, via, some) },
 		func() { _ = c.Update(ctx, via, some, []string{url(some)}) },
 		func() { _ = c.MoveLeader(ctx, via, some) },
-		func() { _ = c.Nudge(ctx, via) },
+		func() { _, _ = c.Barrier(ctx, via) },
 		func() { _, _ = c.List(ctx, via) },
 		func() { _, _ = c.ListAt(ctx, via) },
 		func() { _, _ = c.Status(ctx, at(c, some)) },
@@ -116,7 +116,7 @@ func recovered(t *testing.T, c *clustertest.Cluster) {
 	}
 	assert.True(t, c.HasQuorum())
 	assert.Contains(t, ids(c.LiveVoters()), c.Leader())
-	require.NoError(t, c.Nudge(within(t, time.Minute), leader(c)))
+	require.NoError(t, barrier(c, within(t, time.Minute), leader(c)))
 	l, err := c.List(within(t, time.Minute), leader(c))
 	require.NoError(t, err)
 	assert.Equal(t, c.Members(), l.Members)

@@ -72,6 +72,7 @@ type Cluster struct {
 	options
 	journal
 	faults
+	carriers
 	witness
 }
 
@@ -109,15 +110,16 @@ type node struct {
 // members get the next IDs.
 func New(peerURLs ...string) *Cluster {
 	c := &Cluster{
-		Timing:  defaultTiming,
-		changed: make(chan struct{}),
-		now:     time.Now(),
-		raft:    raft{term: 2, last: startIndex, commit: startIndex},
-		removed: map[cluster.ID]bool{},
-		minted:  map[string]cluster.ID{},
-		knobs:   map[cluster.ID]*knobs{},
-		options: options{version: version.MustParse(defaultVersion), limit: 1, routes: map[string]cluster.ID{}, webs: map[string]Web{}},
-		faults:  newFaults(),
+		Timing:   defaultTiming,
+		changed:  make(chan struct{}),
+		now:      time.Now(),
+		raft:     raft{term: 2, last: startIndex, commit: startIndex},
+		removed:  map[cluster.ID]bool{},
+		minted:   map[string]cluster.ID{},
+		knobs:    map[cluster.ID]*knobs{},
+		options:  options{version: version.MustParse(defaultVersion), limit: 1, routes: map[string]cluster.ID{}, webs: map[string]Web{}},
+		faults:   newFaults(),
+		carriers: carriers{carried: map[*process]int{}, held: map[cluster.Carrier]time.Time{}},
 	}
 	for _, urls := range peerURLs {
 		c.found(strings.Split(urls, ","))

@@ -26,6 +26,9 @@ type Fault struct {
 	// Late lets the request reach the server this much later, even if the caller
 	// has given up by then.
 	Late time.Duration
+	// Reconnect loses the connection that carries a late request: what is sent after it
+	// arrives before it.
+	Reconnect bool
 	// Duplicate sends the call twice, as clientv3 may; the second answer counts.
 	Duplicate bool
 	// Stale answers a list, a status or a read as it was before the last change of

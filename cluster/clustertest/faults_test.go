@@ -171,7 +171,7 @@ func TestCallsAsText(t *testing.T) {
 		_ = c.Promote(ctx, at(c, 2), id)
 		_ = c.MoveLeader(ctx, at(c, 1), 2)
 		_ = c.Remove(ctx, at(c, 1), 255)
-		_ = c.Nudge(ctx, at(c, 1))
+		_, _ = c.Barrier(ctx, at(c, 1))
 		_ = c.MayChange(ctx, at(c, 1))
 		_, _ = c.ListAt(ctx, at(c, 1))
 		_, _ = c.PeerMembers(ctx, at(c, 1))
@@ -183,7 +183,7 @@ func TestCallsAsText(t *testing.T) {
 			"add http://x:2380,http://y:2380",
 			"update 3 http://x:2380,http://y:2380: etcdserver: Peer URLs already exists",
 			"promote 3", "move-leader 2", "remove ff: etcdserver: member not found",
-			"nudge", "may-change", "list-at 1", "peer-members 1", "metrics 1", "status 2: pending",
+			"barrier", "may-change", "list-at 1", "peer-members 1", "metrics 1", "status 2: pending",
 		}, lines(c.Calls()))
 		writes := c.Writes()
 		assert.Len(t, writes, 4)

@@ -145,3 +145,9 @@ func ids(list []cluster.Member) []cluster.ID {
 	}
 	return out
 }
+
+// barrier commits one, and leaves what it shows alone.
+func barrier(c *clustertest.Cluster, ctx context.Context, via cluster.Target) error {
+	_, err := c.Barrier(ctx, via)
+	return err
+}

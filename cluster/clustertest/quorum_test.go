@@ -32,7 +32,7 @@ func TestWithoutQuorum(t *testing.T) {
 			"remove":      func(ctx context.Context) error { return c.Remove(ctx, at(c, 1), 9) },
 			"update":      func(ctx context.Context) error { return c.Update(ctx, at(c, 1), 2, []string{url(2)}) },
 			"move leader": func(ctx context.Context) error { return c.MoveLeader(ctx, at(c, 1), 1) },
-			"nudge":       func(ctx context.Context) error { return c.Nudge(ctx, at(c, 1)) },
+			"barrier":     func(ctx context.Context) error { return barrier(c, ctx, at(c, 1)) },
 			"may change":  func(ctx context.Context) error { return c.MayChange(ctx, at(c, 1)) },
 		} {
 			assert.Zero(t, took(func() { assert.ErrorIs(t, call(within(t, time.Minute)), rpctypes.ErrNoLeader, name) }), name)
@@ -139,7 +139,7 @@ func TestTheLeaderDies(t *testing.T) {
 			assert.ErrorIs(t, err, rpctypes.ErrMemberNotFound, "it asked the new leader")
 		}()
 		go func() {
-			assert.ErrorIs(t, c.Nudge(within(t, time.Minute), at(c, 2)), rpctypes.ErrTimeout, "what was sent to the old one is lost")
+			assert.ErrorIs(t, barrier(c, within(t, time.Minute), at(c, 2)), rpctypes.ErrTimeout, "what was sent to the old one is lost")
 		}()
 		time.Sleep(1100 * time.Millisecond)
 		assert.Equal(t, cluster.ID(2), c.Leader())
@@ -254,7 +254,7 @@ func TestALaggingVoterHoldsUpWrites(t *testing.T) {
 		c.ReceiveRate(id, 100)
 		c.Put(300)
 		assert.InDelta(t, 3*time.Second, took(func() {
-			assert.NoError(t, c.Nudge(within(t, time.Minute), at(c, 1)))
+			assert.NoError(t, barrier(c, within(t, time.Minute), at(c, 1)))
 		}), float64(20*time.Millisecond))
 		assert.False(t, c.QuorumLost())
 	})

@@ -28,7 +28,7 @@ func TestWhatALearnerRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, learnerRefusal)
 		_, err = c.Add(ctx, at(c, id), []string{url(3)}, true)
 		assert.ErrorContains(t, err, learnerRefusal)
-		assert.ErrorContains(t, c.Nudge(ctx, at(c, id)), learnerRefusal)
+		assert.ErrorContains(t, barrier(c, ctx, at(c, id)), learnerRefusal)
 		assert.ErrorContains(t, c.MayChange(ctx, at(c, id)), learnerRefusal)
 
 		st, err := c.Status(ctx, at(c, id))
@@ -272,9 +272,9 @@ func TestAlarmsAndDowngrades(t *testing.T) {
 		answer, err := c.Read(ctx, at(c, 1))
 		require.NoError(t, err)
 		assert.True(t, answer.Downgrading)
-		assert.ErrorIs(t, c.Nudge(ctx, at(c, 1)), rpctypes.ErrCorrupt)
+		assert.ErrorIs(t, barrier(c, ctx, at(c, 1)), rpctypes.ErrCorrupt)
 		c.SetAlarm(7, "")
-		assert.NoError(t, c.Nudge(ctx, at(c, 1)))
+		assert.NoError(t, barrier(c, ctx, at(c, 1)))
 
 		c.SetVersion(0, "3.5.35")
 		st, err = c.Status(ctx, at(c, 1))

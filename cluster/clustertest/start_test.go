@@ -227,7 +227,7 @@ func TestServing(t *testing.T) {
 		"by snapshot, idle, then written": {version: "3.7.3", snapshot: true, index: 9000, act: func(_ *testing.T, c *clustertest.Cluster) { time.Sleep(20 * time.Second); c.Put(1) }, listed: 100 * m, caughtUp: 200 * m, serves: 20 * time.Second},
 		"by snapshot, idle, then nudged": {version: "3.7.3", snapshot: true, index: 9000, act: func(t *testing.T, c *clustertest.Cluster) {
 			time.Sleep(8 * time.Second)
-			assert.NoError(t, c.Nudge(within(t, time.Second), at(c, 1)))
+			assert.NoError(t, barrier(c, within(t, time.Second), at(c, 1)))
 		}, listed: 100 * m, caughtUp: 200 * m, serves: 8000 * m},
 		"by snapshot, promoted early": {version: "3.7.3", snapshot: true, index: 9000, act: func(t *testing.T, c *clustertest.Cluster) {
 			time.Sleep(300 * m)

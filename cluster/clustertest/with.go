@@ -79,6 +79,6 @@ func (v dialled) MoveLeader(ctx context.Context, leader cluster.Target, to clust
 	return v.Cluster.MoveLeader(ctx, v.at(leader), to)
 }
 
-func (v dialled) Nudge(ctx context.Context, via cluster.Target) error {
-	return v.Cluster.Nudge(ctx, v.at(via))
+func (v dialled) Barrier(ctx context.Context, via cluster.Target) (cluster.Behind, error) {
+	return v.Cluster.Barrier(ctx, v.at(via))
 }

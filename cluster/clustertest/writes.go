@@ -103,7 +103,12 @@ func (c *Cluster) connect(via cluster.Target) (*process, error) {
 
 // write makes one write.
 func (c *Cluster) write(ctx context.Context, call Call, via cluster.Target, check func(*process, *wait) (*proposal, error)) error {
-	_, err := do(c, ctx, call, func(r *record, _ Fault) asking[none] {
+	return c.writeOn(ctx, call, via, &way{c: c}, check)
+}
+
+func (c *Cluster) writeOn(ctx context.Context, call Call, via cluster.Target, on *way, check func(*process, *wait) (*proposal, error)) error {
+	_, err := do(c, ctx, call, func(r *record, f Fault) asking[none] {
+		on.goesWrong(f)
 		o := &write{c: c, r: r, via: via, check: check}
 		return o.step
 	})
@@ -115,7 +120,8 @@ func (c *Cluster) Add(ctx context.Context, via cluster.Target, peerURLs []string
 	urls := readURLs(peerURLs)
 	var added cluster.Member
 	call := Call{Op: OpAdd, At: via.ID, URLs: slices.Clone(peerURLs), Learner: learner}
-	err := c.write(ctx, call, via, func(p *process, _ *wait) (*proposal, error) {
+	on := c.wayTo(via)
+	err := c.writeOn(ctx, call, via, on, func(p *process, _ *wait) (*proposal, error) {
 		role := learner && c.can(p, version.Learners)
 		if err := c.mayAdd(p, urls, role); err != nil {
 			return nil, err
@@ -131,7 +137,7 @@ func (c *Cluster) Add(ctx context.Context, via cluster.Target, peerURLs []string
 		}}, nil
 	})
 	if err != nil {
-		return cluster.Member{}, err
+		return cluster.Member{}, on.told(err)
 	}
 	return added, nil
 }
@@ -216,13 +222,30 @@ func (c *Cluster) Update(ctx context.Context, via cluster.Target, id cluster.ID,
 	})
 }
 
-// Nudge implements [member.Client].
-func (c *Cluster) Nudge(ctx context.Context, via cluster.Target) error {
-	return c.entry(ctx, Call{Op: OpNudge, At: via.ID}, via, func() error {
-		if c.corrupt() {
-			return rpctypes.ErrCorrupt
+// Barrier implements [member.Client]. It waits behind what is still on its way on the
+// connection that carries it.
+func (c *Cluster) Barrier(ctx context.Context, via cluster.Target) (cluster.Behind, error) {
+	return do(c, ctx, Call{Op: OpBarrier, At: via.ID}, func(r *record, _ Fault) asking[cluster.Behind] {
+		o := &write{c: c, r: r, via: via, limit: requestTimeout}
+		o.check = func(*process, *wait) (*proposal, error) {
+			return &proposal{apply: func() error {
+				if c.corrupt() {
+					return rpctypes.ErrCorrupt
+				}
+				return nil
+			}}, nil
 		}
-		return nil
+		return func(w *wait) (cluster.Behind, error) {
+			on := c.carrier(via)
+			if until := c.held[on]; c.now.Before(until) {
+				w.until(until)
+				return cluster.Behind{}, errWait
+			}
+			if _, err := o.step(w); err != nil {
+				return cluster.Behind{}, err
+			}
+			return cluster.Behind{List: c.listOf(o.p), Carrier: on}, nil
+		}
 	})
 }
 

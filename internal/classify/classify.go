@@ -91,6 +91,29 @@ func Of(err error) Class {
 	return Retry
 }
 
+// Decided reports whether a write that was answered with err was refused for good:
+// nothing of it is on its way any more. Whatever etcd refuses before it proposes
+// anything, or when it applies it, is; an answer that only gives up is not.
+func Decided(err error) bool {
+	decided := false
+	walk(err, func(e error) { decided = decided || refusals[text(e)] })
+	return decided
+}
+
+var refusals = map[string]bool{}
+
+func init() {
+	for _, err := range []error{
+		rpctypes.ErrPeerURLExist, rpctypes.ErrMemberExist, rpctypes.ErrMemberNotFound, rpctypes.ErrMemberNotLearner,
+		rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrTooManyLearners,
+		rpctypes.ErrMemberBadURLs, rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound,
+		rpctypes.ErrAuthFailed, rpctypes.ErrAuthNotEnabled, rpctypes.ErrAuthOldRevision, rpctypes.ErrInvalidAuthToken,
+		rpctypes.ErrNotCapable, rpctypes.ErrGRPCNotSupportedForLearner, rpctypes.ErrTooManyRequests,
+	} {
+		refusals[text(err)] = true
+	}
+}
+
 // walk visits err and all that it wraps, outermost first.
 func walk(err error, visit func(error)) {
 	if err == nil {

@@ -85,6 +85,11 @@ func proof() *decide.Proof {
 	return &decide.Proof{ReadAnswer: cluster.ReadAnswer{ClusterID: clusterID, Way: "peer"}, At: now, Took: time.Millisecond, Since: now}
 }
 
+// shown is an absence that two barriers have shown, so far apart, the last one now.
+func shown(apart time.Duration) decide.Absence {
+	return decide.Absence{}.Again(now.Add(-apart), "here").Again(now, "here")
+}
+
 // want is a decision: what is done, and for a refusal or a wait, its reason.
 type want struct {
 	do  decide.Do
@@ -97,7 +102,7 @@ func waitsFor(why error) want { return want{decide.DoWait, why} }
 
 // differs says how an act is not the wanted one.
 func (w want) differs(act decide.Act) error {
-	ends := act.Do == decide.DoRefuse || act.Do == decide.DoWait
+	ends := act.Do == decide.DoRefuse || act.Do == decide.DoWait || act.Do == decide.DoProve
 	switch {
 	case act.Do != w.do:
 		return fmt.Errorf("want %s (%w), got %s: %s", w.do, w.why, act.Do, act.Text)

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
-	"github.com/etcdjoin/etcdjoin/internal/classify"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
@@ -19,12 +17,15 @@ type Case struct {
 	Snapshot cluster.Snapshot
 	Name     string           // empty: any, for a member that is known by its ID
 	PeerURLs []string         // ours, as the caller spells them
+	Only     cluster.ID       // the one member that this is about; 0: whoever has our URLs
 	Data     cluster.DataInfo // what our data directory holds
 	Policy   Policy
 
-	Blind     error              // why nobody could be asked; nil: Snapshot is what was found
-	Started   cluster.ID         // the entry that Start was called for by this call
-	Missing   time.Duration      // for how long that entry has not been in the list
+	Blind     error      // why nobody could be asked; nil: Snapshot is what was found
+	Started   cluster.ID // the entry that Start was called for by this call
+	Unshown   bool       // no list has shown that entry yet, since the add was answered
+	Removing  cluster.ID // whom this call has asked to be removed, and nobody has said that it is
+	Absent    map[cluster.ID]Absence
 	SlotLimit int                // learners in the cluster when etcd last said "too many"; 0: it never did
 	Proof     *Proof             // of a read through our learner in this pass
 	Served    bool               // our voter answered a linearizable list in this pass
@@ -45,6 +46,7 @@ type Do string
 
 const (
 	DoRefuse     Do = "refuse"
+	DoProve      Do = "prove absence"
 	DoWait       Do = "wait"
 	DoAddLearner Do = "add learner"
 	DoAddVoter   Do = "add voter"
@@ -63,6 +65,7 @@ type Act struct {
 	Member cluster.Member // the entry concerned, zero for an add
 	Why    error          // of DoRefuse the error; of DoWait what is missing
 	Text   string         // for a person
+	Absent cluster.ID     // of DoProve: whose absence
 }
 
 // Writes reports whether the act changes the membership or the leader.
@@ -114,6 +117,9 @@ func Next(c Case, s Strategy) Act {
 	if c.Blind != nil {
 		return blind(c)
 	}
+	if act, open := vanished(c); open {
+		return act
+	}
 	ours, found, refused := identify(c)
 	switch {
 	case errors.Is(refused, reason.ErrAddress):
@@ -122,8 +128,6 @@ func Next(c Case, s Strategy) Act {
 		return Refused(refused)
 	case c.Snapshot.NoQuorum:
 		return withoutQuorum(c, ours, found)
-	case c.Survey != nil && c.Survey.Denied != nil:
-		return Refused(reason.Because(classify.Reason(c.Survey.Denied), c.Survey.Denied))
 	case !found:
 		return absent(c, s)
 	case c.Exit != nil:
@@ -148,7 +152,10 @@ func identify(c Case) (ours cluster.Seen, found bool, refused error) {
 		return ours, false, reason.Of(reason.ErrForeignData, "it holds member %s of cluster %s, the endpoints are of cluster %s",
 			c.Data.MemberID, c.Data.ClusterID, c.Snapshot.ClusterID)
 	}
-	byURL, listed := c.Snapshot.ByURLs(c.PeerURLs)
+	byURL, listed := c.Ours()
+	if c.Only != 0 && !listed {
+		return byURL, false, nil // who has its URLs now is no matter
+	}
 	if c.Data.Kind == cluster.DataMember {
 		byData, alive := c.Snapshot.ByID(c.Data.MemberID)
 		if alive && (!listed || byData.ID != byURL.ID) {
@@ -156,6 +163,14 @@ func identify(c Case) (ours cluster.Seen, found bool, refused error) {
 		}
 	}
 	return byURL, listed, conflicts(c, byURL)
+}
+
+// Ours is our entry in the list of this pass.
+func (c Case) Ours() (cluster.Seen, bool) {
+	if c.Only != 0 {
+		return c.Snapshot.ByID(c.Only)
+	}
+	return c.Snapshot.ByURLs(c.PeerURLs)
 }
 
 // conflicts refuses a name or an address that somebody else has.
@@ -272,17 +287,17 @@ func withoutQuorum(c Case, ours cluster.Seen, found bool) Act {
 func absent(c Case, s Strategy) Act {
 	if c.Started != 0 {
 		// To add again what somebody removed on purpose would undo an operator.
-		// One list alone is no proof: even a linearizable one can be stale when
-		// leadership changes (etcd #20418).
-		gone := reason.Of(reason.ErrGone, "member %s is not in the list any more", c.Started)
-		if c.Missing < time.Second {
-			return WaitFor(cluster.Member{}, gone)
+		if !c.Absent[c.Started].Proven() {
+			return prove(c, c.Started)
 		}
-		return Refused(gone)
+		if c.Unshown {
+			return Refused(reason.Of(reason.ErrNotShown, "the add of member %s", c.Started))
+		}
+		return Refused(reason.Of(reason.ErrGone, "member %s is not in the list any more", c.Started))
 	}
 	gone := reason.Of(reason.ErrRemoved, "it holds member %s, which is not in the list", c.Data.MemberID)
 	if c.Data.Kind == cluster.DataMember && !c.Policy.Rejoin {
-		return Refused(gone)
+		return archive(c, cluster.Member{}, gone)
 	}
 	next, hopeless := prospect(c, s)
 	if hopeless {
@@ -334,7 +349,11 @@ func busy(c Case) Act {
 }
 
 // archive moves data aside that must never be started again, if the caller allows it.
+// Either end needs proof that its member is gone.
 func archive(c Case, m cluster.Member, why error) Act {
+	if !c.Absent[c.Data.MemberID].Proven() {
+		return prove(c, c.Data.MemberID)
+	}
 	if !c.Policy.Rejoin {
 		return Refused(why)
 	}
@@ -425,7 +444,7 @@ func lostDisk(c Case, s Strategy, ours cluster.Seen) Act {
 // the one that has run under our URLs. To start it would start the wrong one.
 func notItsData(c Case, ours cluster.Seen) Act {
 	other := reason.Of(reason.ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.Member)
-	if ours.Liveness == cluster.Alive {
+	if ours.Liveness == cluster.Alive && c.Absent[c.Data.MemberID].Proven() {
 		return Refused(reason.Of(other, "which answers: the data directory looked at is not its own"))
 	}
 	return archive(c, ours.Member, other)

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
@@ -23,7 +23,7 @@ import (
 func TestNoDecisionBreaksAPromise(t *testing.T) {
 	byLearner, byVoting := strategies(t)
 	seen := map[decide.Do]int{}
-	for seed := range uint64(3_000) {
+	for seed := range uint64(5_000) {
 		g := generator{rand.New(rand.NewPCG(seed, 0))}
 		c := g.theCase()
 		for name, s := range map[string]decide.Strategy{"learner": byLearner, "voting": byVoting} {
@@ -35,7 +35,7 @@ func TestNoDecisionBreaksAPromise(t *testing.T) {
 			require.Equal(t, act.Do, decide.Next(c, s).Do, "a decision depends on its case alone")
 		}
 	}
-	for _, do := range []decide.Do{decide.DoRefuse, decide.DoWait, decide.DoAddLearner, decide.DoAddVoter, decide.DoRemove, decide.DoUpdate, decide.DoArchive, decide.DoStart, decide.DoPromote, decide.DoDone} {
+	for _, do := range []decide.Do{decide.DoRefuse, decide.DoWait, decide.DoAddLearner, decide.DoAddVoter, decide.DoRemove, decide.DoUpdate, decide.DoArchive, decide.DoStart, decide.DoPromote, decide.DoDone, decide.DoProve} {
 		assert.Greater(t, seen[do], 10, "the generator hardly ever leads to %q", do)
 	}
 }
@@ -59,14 +59,26 @@ func brokenPromise(c decide.Case, act decide.Act, byLearner bool) string {
 	ours, found := c.Snapshot.ByURLs(c.PeerURLs)
 	target, listed := c.Snapshot.ByID(act.Member.ID)
 	isOurs := found && listed && target.ID == ours.ID
-	ends := act.Do == decide.DoRefuse || act.Do == decide.DoWait
+	ends := act.Do == decide.DoRefuse || act.Do == decide.DoWait || act.Do == decide.DoProve
 	if ends != (act.Why != nil) {
 		return "a reason where none is, or none where one is"
 	}
 	if c.Snapshot.NoQuorum && !ends && act.Do != decide.DoStart {
 		return "there is no quorum"
 	}
+	if act.Do == decide.DoArchive || errors.Is(act.Why, reason.ErrRemoved) && act.Do == decide.DoRefuse {
+		if !c.Absent[c.Data.MemberID].Proven() && !(byLearner && found && !ours.Started() && ours.ID == c.Data.MemberID) {
+			return "that its member is gone was not proven"
+		}
+	}
+	if errors.Is(act.Why, reason.ErrGone) && act.Do == decide.DoRefuse && !c.Absent[c.Started].Proven() {
+		return "that it is gone was not proven"
+	}
 	switch act.Do {
+	case decide.DoProve:
+		if _, there := c.Snapshot.ByID(act.Absent); there {
+			return "it is in the list"
+		}
 	case decide.DoAddLearner, decide.DoAddVoter:
 		_, taken := c.Snapshot.ByName(c.Name)
 		switch {
@@ -167,7 +179,7 @@ func (g generator) theCase() decide.Case {
 		case 1:
 			good.Data = c.Data
 		case 2:
-			good.Started, good.Missing = c.Started, c.Missing
+			good.Started, good.Absent = c.Started, c.Absent
 		case 3:
 			good.Proof = c.Proof
 		case 4:
@@ -189,9 +201,9 @@ func (g generator) anyCase() decide.Case {
 		s.Members = append(s.Members, g.our())
 	}
 	c := decide.Case{Snapshot: s, Name: ourName, PeerURLs: pick(g, []string{ourURL}, []string{ourURL}, []string{"http://b9:2380", ourURL}), Data: g.data(), Policy: g.config(),
-		Served: g.once(2), SlotLimit: g.IntN(3), Missing: time.Duration(g.IntN(3)) * time.Second}
+		Served: g.once(2), SlotLimit: g.IntN(3), Absent: g.absent()}
 	if g.once(3) {
-		c.Survey = &cluster.Survey{Denied: pick(g, nil, nil, rpctypes.ErrPermissionDenied), Diverged: pick(g, nil, nil, reason.ErrDiverged), For: time.Duration(g.IntN(5)) * time.Second, Downgrading: g.once(5)}
+		c.Survey = &cluster.Survey{Diverged: pick(g, nil, nil, reason.ErrDiverged), For: time.Duration(g.IntN(5)) * time.Second, Downgrading: g.once(5)}
 	}
 	if g.once(10) {
 		c.Exit = &cluster.ExitError{Code: g.IntN(3), Output: pick(g, "", "panic: tocommit(9) is out of range")}
@@ -203,6 +215,19 @@ func (g generator) anyCase() decide.Case {
 		c.Proof = &decide.Proof{ReadAnswer: cluster.ReadAnswer{ClusterID: pick(g, clusterID, clusterID, clusterID, 0, 0xbad)}, At: now, Took: time.Duration(g.IntN(300)) * time.Millisecond, Since: now.Add(-time.Duration(g.IntN(3)) * time.Second)}
 	}
 	return c
+}
+
+func (g generator) absent() map[cluster.ID]decide.Absence {
+	absent := map[cluster.ID]decide.Absence{}
+	for _, id := range []cluster.ID{decide.AtOurURLs, ourID, 77} {
+		switch g.IntN(6) {
+		case 0, 1, 2, 3:
+			absent[id] = decide.Absence{Told: true}
+		case 4:
+			absent[id] = shown(time.Duration(g.IntN(3)) * time.Second / 2)
+		}
+	}
+	return absent
 }
 
 func (g generator) member(id cluster.ID) cluster.Seen {

@@ -62,7 +62,7 @@ var (
 	lostAlive = one(refuses(reason.ErrDataLost), refuses(reason.ErrVoter))
 	strange   = both(refuses(reason.ErrRemoved)) // it answers, and the data we see is another's
 	gone      = both(refuses(reason.ErrGone))
-	goneYet   = both(waitsFor(reason.ErrGone)) // one list may be stale
+	goneYet   = both(want{decide.DoProve, reason.ErrUndecided})
 )
 
 // table is design.md's decision table (§5): each state of our entry, beside three
@@ -72,15 +72,15 @@ var table = map[string]struct {
 	started bool // by this call
 	proof   *decide.Proof
 	served  bool
-	missing time.Duration
+	shown   bool // its absence, by one barrier and no more
 	row     map[string]cell
 }{
 	"no entry": {row: map[string]cell{
 		"unknown": each(does(decide.DoAddLearner), does(decide.DoAddVoter)), "empty": each(does(decide.DoAddLearner), does(decide.DoAddVoter)),
 		"ours": removed, "a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
-	"no entry, of a server that this call has started, for a moment": {started: true, row: map[string]cell{
+	"no entry, of a server that this call has started, by one list": {started: true, shown: true, row: map[string]cell{
 		"unknown": goneYet, "empty": goneYet, "ours": goneYet, "a removed": goneYet, "another's": moved, "foreign": foreign, "damaged": damaged}},
-	"no entry, of a server that this call has started": {started: true, missing: time.Second, row: map[string]cell{
+	"no entry, of a server that this call has started": {started: true, row: map[string]cell{
 		"unknown": gone, "empty": gone, "ours": gone, "a removed": gone, "another's": moved, "foreign": foreign, "damaged": damaged}},
 	"a learner that never ran": {entry: ours(aLearner, neverRan), row: map[string]cell{
 		"unknown": each(start, otherWay), "empty": each(start, otherWay), "ours": each(start, otherWay),
@@ -157,7 +157,10 @@ func TestEveryCellOfTheDecisionTable(t *testing.T) {
 			}
 			t.Run(state+"/"+dir, func(t *testing.T) {
 				all := caseOf(entry.entry, data)
-				all.Proof, all.Served, all.Missing = entry.proof, entry.served, entry.missing
+				all.Proof, all.Served = entry.proof, entry.served
+				if entry.shown {
+					all.Absent = map[cluster.ID]decide.Absence{ourID: decide.Absence{}.Again(now.Add(-time.Second), "here")}
+				}
 				if entry.started {
 					all.Started = ourID
 				}
@@ -193,7 +196,8 @@ func caseOf(entry *cluster.Seen, data cluster.DataInfo) decide.Case {
 	if entry != nil {
 		members = append(members, *entry)
 	}
-	return decide.Case{Snapshot: snapshot(members...), Name: ourName, PeerURLs: []string{ourURL}, Data: data, Policy: filled(decide.Policy{})}
+	return decide.Case{Snapshot: snapshot(members...), Name: ourName, PeerURLs: []string{ourURL}, Data: data, Policy: filled(decide.Policy{}),
+		Absent: map[cluster.ID]decide.Absence{77: shown(time.Second), ourID: shown(time.Second)}}
 }
 
 func decideBoth(t *testing.T, c decide.Case, w cell) {
@@ -284,8 +288,6 @@ func TestDecide(t *testing.T) {
 		"the same, a learner of versions nobody knows":      {members: of(live(3, 0), seen(8, aLearner, silent)), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
 
 		// The survey before the first write, and a server that has ended.
-		"we may not change the membership":                  {members: voters(3), change: surveyed(cluster.Survey{Denied: rpctypes.ErrPermissionDenied}), learner: refuses(reason.ErrDenied), voting: refuses(reason.ErrDenied)},
-		"the same, and our entry is there":                  {members: of(voters(3), *ours(aLearner, neverRan)), change: surveyed(cluster.Survey{Denied: rpctypes.ErrUserEmpty}), learner: refuses(reason.ErrDenied), voting: refuses(reason.ErrDenied)},
 		"the lists differ for a moment":                     {members: voters(3), change: surveyed(cluster.Survey{Diverged: reason.ErrDiverged}), learner: waitsFor(reason.ErrDiverged), voting: waitsFor(reason.ErrDiverged)},
 		"the lists differ":                                  {members: voters(3), change: surveyed(cluster.Survey{Diverged: reason.ErrDiverged, For: 3 * time.Second}), learner: refuses(reason.ErrDiverged), voting: refuses(reason.ErrDiverged)},
 		"the lists differ, and a dead one has our name":     {members: of(voters(2), seen(3, dead, named(ourName))), config: replace, change: surveyed(cluster.Survey{Diverged: reason.ErrDiverged, For: time.Minute}), learner: refuses(reason.ErrDiverged), voting: refuses(reason.ErrDiverged)},
@@ -370,7 +372,10 @@ func TestDecide(t *testing.T) {
 func noQuorum(c *decide.Case) { c.Snapshot.NoQuorum = true }
 
 func data(dir string) func(*decide.Case) {
-	return func(c *decide.Case) { c.Data = dataDirs[dir] }
+	return func(c *decide.Case) {
+		c.Data = dataDirs[dir]
+		c.Absent = map[cluster.ID]decide.Absence{77: shown(time.Second)}
+	}
 }
 
 func urls(urls ...string) func(*decide.Case) {

@@ -18,10 +18,11 @@ type Memory struct {
 	DBSize    int64                    `json:"dbSize,omitempty"`
 	Received  uint64                   `json:"received,omitempty"`
 	Near      time.Time                `json:"near,omitzero"`       // since when its reads are quick
-	Missed    time.Time                `json:"missed,omitzero"`     // since when it is not in the list
+	Absent    map[cluster.ID]Absence   `json:"absent,omitempty"`    // whose absence was shown, at least once
 	Ours      cluster.ID               `json:"ours,omitempty"`      // our entry, as last seen
 	Removing  cluster.ID               `json:"removing,omitempty"`  // whom this joiner removes
 	RemovedAt time.Time                `json:"removedAt,omitzero"`  // when it last did
+	Answered  bool                     `json:"answered,omitempty"`  // a server said that this is done
 	SlotLimit int                      `json:"slotLimit,omitempty"` // learners there were at etcd's last "too many"
 	SlotAt    time.Time                `json:"slotAt,omitzero"`     // when that was
 	Since     map[cluster.ID]time.Time `json:"since,omitempty"`     // when each member was first seen

@@ -22,14 +22,15 @@ type Policy struct {
 	ReturnAt       Moment
 }
 
-// OnFailure is a policy for the entry of a join that failed. A voter is never
-// removed by any of them.
+// OnFailure is a policy for the entry of a join that failed. No policy removes a voter,
+// an entry whose vote was asked for and is undecided, or one that somebody else added
+// while the call was at it.
 type OnFailure string
 
 const (
 	UndoUnstarted OnFailure = ""     // remove what this call added and what never published itself
 	Keep          OnFailure = "keep" // touch nothing; the next Join goes on from it
-	Undo          OnFailure = "undo" // remove our learner, started or not
+	Undo          OnFailure = "undo" // remove our learner, started or not; also one that was there before, once this call had it started
 )
 
 // SameName is a policy for another entry that has our name.

@@ -7,12 +7,15 @@ import (
 
 // Removal decides how a member goes.
 func Removal(c Case, id cluster.ID) Act {
+	if act, open := vanished(c); open {
+		return act
+	}
 	m, found := c.Snapshot.ByID(id)
 	switch {
 	case c.Snapshot.NoQuorum:
 		return WaitFor(m.Member, reason.Of(reason.ErrNoQuorum, "nothing can be removed"))
 	case !found:
-		return Act{Do: DoDone}
+		return Known(c, id)
 	case m.Learner:
 		return Act{Do: DoRemove, Member: m.Member, Text: "asked to"}
 	case len(c.Snapshot.Voters()) == 1:

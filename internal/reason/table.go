@@ -53,6 +53,9 @@ var (
 	ErrNoVersion = adopt(version.ErrNoVersion, "NoVersion", Again,
 		"check that this host reaches the members' client URLs")
 
+	ErrUndecided = declare("Undecided", Again,
+		"it is undecided whether the member is in the list",
+		"look at the leader's member list for our peer URLs; Join again takes up what is there, Abort removes it")
 	ErrNoQuorum = declare("NoQuorum", Again,
 		"no quorum",
 		"bring back enough voters; nothing can be changed before")

@@ -86,7 +86,7 @@ func whatALoneVoterAnswers(s *stage) {
 
 	require.NoError(s, s.MayChange(s.soon(), at(e)))
 	require.NoError(s, s.MayChange(s.soon(), own))
-	require.NoError(s, s.Nudge(s.soon(), at(e)))
+	require.NoError(s, s.barrier(s.soon(), at(e)))
 	after, err := s.Status(s.soon(), at(e))
 	require.NoError(s, err)
 	assert.Greater(s, after.Index, st.Index, "a nudge is an entry")
@@ -165,7 +165,7 @@ func (s *stage) changes(t cluster.Target, about cluster.Member) calls {
 		"update":      func(ctx context.Context) error { return s.Update(ctx, t, about.ID, about.PeerURLs) },
 		"move leader": func(ctx context.Context) error { return s.MoveLeader(ctx, t, about.ID) },
 		"may change":  func(ctx context.Context) error { return s.MayChange(ctx, t) },
-		"nudge":       func(ctx context.Context) error { return s.Nudge(ctx, t) },
+		"barrier":     func(ctx context.Context) error { return s.barrier(ctx, t) },
 	}
 }
 
@@ -619,7 +619,7 @@ func aLearnerThatReceivesASnapshot(s *stage) {
 		s.unanswered(err)
 		_, err = s.Read(s.soon(), t)
 		require.NoError(s, err, "while it is silent")
-		require.NoError(s, s.Nudge(s.soon(), s.leader()))
+		require.NoError(s, s.barrier(s.soon(), s.leader()))
 	}
 	s.serving(m, e)
 	require.NoError(s, s.promote(e.ID))

@@ -64,6 +64,12 @@ type stage struct {
 	world
 }
 
+// barrier commits one, and leaves what it shows alone.
+func (s *stage) barrier(ctx context.Context, via cluster.Target) error {
+	_, err := s.Barrier(ctx, via)
+	return err
+}
+
 func (s *stage) can(a version.Ability) bool { return s.says().Can(a) }
 
 // until tries again until there is no error; the last one fails the case.

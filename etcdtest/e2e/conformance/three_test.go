@@ -55,7 +55,7 @@ func whatEachOfThreeAnswers(s *stage) {
 		assert.Equal(s, list, peers)
 		readsBy(s, m, e)
 		require.NoError(s, s.MayChange(s.soon(), at(e)))
-		require.NoError(s, s.Nudge(s.soon(), at(e)))
+		require.NoError(s, s.barrier(s.soon(), at(e)))
 		s.untilTrue("all are connected", func(ctx context.Context) bool {
 			metrics, err := s.Metrics(ctx, at(e))
 			_, self := metrics.Connected[e.ID]
@@ -92,7 +92,7 @@ func anotherMemberAnswers(s *stage) {
 	st, err = s.Status(s.soon(), both)
 	require.NoError(s, err)
 	assert.Equal(s, a.ID, st.ID, "whom it is about counts most")
-	require.NoError(s, s.Nudge(s.soon(), both), "the first that takes a connection is written to")
+	require.NoError(s, s.barrier(s.soon(), both), "the first that takes a connection is written to")
 }
 
 func throughAFollower(s *stage) {
