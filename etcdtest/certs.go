@@ -17,8 +17,8 @@ import (
 )
 
 // TLSFiles are paths of PEM files: an authority, and a certificate of that
-// authority with its key, good for a client and for a server on 127.0.0.1, ::1
-// and localhost.
+// authority with its key, good for a client and for a server on ::1, localhost
+// and 127.0.0.1 to 127.0.0.9.
 type TLSFiles struct {
 	CA, Cert, Key string
 }
@@ -26,39 +26,60 @@ type TLSFiles struct {
 // Files are the paths of the PEM files that client ports and peer ports use,
 // two different authorities. Both are zero without [WithTLS].
 func (c *Cluster) Files() (client, peer TLSFiles) {
-	if c.certs == nil {
+	certs := c.certs()
+	if certs == nil {
 		return TLSFiles{}, TLSFiles{}
 	}
-	return c.certs.client.files, c.certs.peer.files
+	return certs.client.files, certs.peer.files
 }
 
 // ClientTLS is what a client of the cluster needs: the authority to trust and
 // a certificate to show. It is nil without [WithTLS]. The caller owns it.
 func (c *Cluster) ClientTLS() *tls.Config {
-	if c.certs == nil {
-		return nil
+	if certs := c.certs(); certs != nil {
+		return certs.client.config()
 	}
-	return c.certs.client.config()
+	return nil
 }
 
 // PeerTLS is the same for peer ports. A client port refuses its certificate.
 func (c *Cluster) PeerTLS() *tls.Config {
-	if c.certs == nil {
-		return nil
+	if certs := c.certs(); certs != nil {
+		return certs.peer.config()
 	}
-	return c.certs.peer.config()
+	return nil
 }
 
 // WrongTLS trusts the cluster's client and peer ports but shows a certificate
 // of a stranger's authority, which both refuse. It is nil without [WithTLS].
 func (c *Cluster) WrongTLS() *tls.Config {
-	if c.certs == nil {
+	certs := c.certs()
+	if certs == nil {
 		return nil
 	}
 	pool := x509.NewCertPool()
-	pool.AddCert(c.certs.client.ca)
-	pool.AddCert(c.certs.peer.ca)
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{c.certs.stranger.pair}}
+	pool.AddCert(certs.client.ca)
+	pool.AddCert(certs.peer.ca)
+	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{certs.stranger.pair}}
+}
+
+// certs are those of the cluster, nil as long as no server needs any.
+func (c *Cluster) certs() *certs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.issued
+}
+
+// needCerts issues them when the first server comes that speaks TLS.
+func (c *Cluster) needCerts() (*certs, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.issued != nil {
+		return c.issued, nil
+	}
+	var err error
+	c.issued, err = newCerts(filepath.Join(c.dir, "tls"))
+	return c.issued, err
 }
 
 // certs are the authorities of one cluster, each with the one certificate it
@@ -83,6 +104,14 @@ func newCerts(dir string) (*certs, error) {
 		*into = a
 	}
 	return &c, nil
+}
+
+func loopbacks() []net.IP {
+	ips := []net.IP{net.IPv6loopback}
+	for last := range byte(9) {
+		ips = append(ips, net.IPv4(127, 0, 0, 1+last))
+	}
+	return ips
 }
 
 func (a *authority) config() *tls.Config {
@@ -167,6 +196,6 @@ func leafTemplate(name string) *x509.Certificate {
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		DNSNames:     []string{"localhost"},
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		IPAddresses:  loopbacks(),
 	}
 }

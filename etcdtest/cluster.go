@@ -3,8 +3,9 @@ package etcdtest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,15 +25,14 @@ const shownLines = 200
 // A Cluster is a running etcd cluster that ends with its test. Its methods may
 // be called from any goroutine. Those that return no error fail the test.
 type Cluster struct {
-	tb    testing.TB
-	set   settings
-	dir   string
-	token string
-	certs *certs // nil without TLS
-
+	tb     testing.TB
+	set    settings
+	dir    string
+	token  string
 	voters []*Server
 
 	mu      sync.Mutex
+	issued  *certs    // nil as long as no server needs any
 	servers []*Server // voters and joiners
 	client  *clientv3.Client
 	clients []*clientv3.Client
@@ -45,7 +45,11 @@ func Start(tb testing.TB, n int, opts ...Option) *Cluster {
 	tb.Helper()
 	c := newCluster(tb, opts)
 	for i := range n {
-		s, err := c.newServer(fmt.Sprintf("voter-%d", i+1), c.set.server)
+		set, err := c.set.server.with(c.set.voters[i+1])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s, err := c.newServer(fmt.Sprintf("voter-%d", i+1), set)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -69,18 +73,12 @@ func newCluster(tb testing.TB, opts []Option) *Cluster {
 	tb.Helper()
 	// Two clusters that had the same ports one after the other would have the
 	// same cluster ID and member IDs too, but for the token.
-	c := &Cluster{tb: tb, dir: tb.TempDir(), token: rand.Text()}
+	c := &Cluster{tb: tb, dir: tb.TempDir(), token: rand.Text(), set: settings{server: defaults()}}
 	for _, o := range opts {
 		o.applyCluster(&c.set)
 	}
 	if err := c.set.server.check(); err != nil {
 		tb.Fatal(err)
-	}
-	if c.set.tls {
-		var err error
-		if c.certs, err = newCerts(filepath.Join(c.dir, "tls")); err != nil {
-			tb.Fatal(err)
-		}
 	}
 	tb.Cleanup(c.close) // runs before the directory is removed
 	return c
@@ -91,7 +89,7 @@ func newCluster(tb testing.TB, opts []Option) *Cluster {
 // the voters where opts do not say otherwise. Names may be given twice.
 func (c *Cluster) NewServer(name string, opts ...ServerOption) *Server {
 	c.tb.Helper()
-	set, err := c.set.server.joiner(opts)
+	set, err := c.set.server.with(opts)
 	if err != nil {
 		c.tb.Fatal(err)
 	}
@@ -152,9 +150,13 @@ func (c *Cluster) ClientAt(urls ...string) *clientv3.Client {
 
 // dialURLs makes a client without waiting for a connection; the caller closes it.
 func (c *Cluster) dialURLs(urls []string, opts ...grpc.DialOption) (*clientv3.Client, error) {
+	var conf *tls.Config
+	if slices.ContainsFunc(urls, func(u string) bool { return strings.HasPrefix(u, "https://") }) {
+		conf = c.ClientTLS()
+	}
 	cli, err := clientv3.New(clientv3.Config{
 		Endpoints:   urls,
-		TLS:         c.ClientTLS(),
+		TLS:         conf,
 		Logger:      zap.NewNop(),
 		DialOptions: opts,
 	})
@@ -209,7 +211,16 @@ func clientURLs(servers []*Server) []string {
 func initialCluster(servers []*Server) string {
 	entries := make([]string, len(servers))
 	for i, s := range servers {
-		entries[i] = s.Name + "=" + s.PeerURL
+		entries[i] = entry(s.Name, s.PeerURLs())
 	}
 	return strings.Join(entries, ",")
+}
+
+// entry is a member's part of an initial cluster, which has it once for each URL.
+func entry(name string, urls []string) string {
+	parts := make([]string, len(urls))
+	for i, u := range urls {
+		parts[i] = name + "=" + u
+	}
+	return strings.Join(parts, ",")
 }

@@ -89,16 +89,15 @@ func TestFilesHoldWhatTheConfigurationsDo(t *testing.T) {
 func TestSettingsReachTheServer(t *testing.T) {
 	t.Parallel()
 	const quota = 3 << 20
-	for name, opt := range map[string]etcdtest.Option{
-		"embedded": etcdtest.WithConfig(func(c *embed.Config) { c.QuotaBackendBytes = quota }),
-		"process":  etcdtest.WithArgs(fmt.Sprintf("--quota-backend-bytes=%d", quota)),
+	for name, opts := range map[string][]etcdtest.Option{
+		"embedded":            {etcdtest.WithConfig(func(c *embed.Config) { c.QuotaBackendBytes = quota })},
+		"process":             {etcdtest.WithArgs(fmt.Sprintf("--quota-backend-bytes=%d", quota)), etcdtest.WithVersion(process)},
+		"embedded, WithQuota": {etcdtest.WithQuota(quota)},
+		"process, WithQuota":  {etcdtest.WithQuota(quota), etcdtest.WithVersion(process)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := []etcdtest.Option{opt, etcdtest.WithFsync()}
-			if name == "process" {
-				opts = append(opts, etcdtest.WithVersion(process))
-			}
+			opts := append(opts, etcdtest.WithFsync())
 			cluster := etcdtest.Start(t, 1, opts...)
 			status, err := cluster.Client().Status(t.Context(), cluster.Endpoints()[0])
 			require.NoError(t, err)

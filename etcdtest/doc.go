@@ -45,6 +45,11 @@
 //     port whose calls are to be held on their way;
 //   - who else answers at an address: [Link.Serve] is a web server,
 //     [Link.LeadTo] another member or another cluster, [Link.Speak] no HTTP at all;
+//   - a database that is full or said to be corrupt: [WithQuota] and
+//     [Cluster.FillQuota], [Cluster.RaiseAlarm];
+//   - addresses: [WithHost], [WithSchemes], and what the member list says of them,
+//     right or wrong: [WithPeerURLs], [WithClientURLs]; [ForVoter] gives one voter
+//     other options than the rest;
 //   - certificates: [WithTLS], and [Cluster.WrongTLS] for a stranger's;
 //   - history and load: [Cluster.PutIndex], [Cluster.PutSmall] and [Cluster.PutMiB]
 //     make a joiner's way long, [Cluster.Writers] write throughout and then prove

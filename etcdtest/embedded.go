@@ -131,25 +131,31 @@ func (s *Server) config(how start) (*embed.Config, error) {
 	cfg.InitialCluster = how.initial
 	cfg.ClusterState = how.state
 	cfg.InitialClusterToken = s.c.token
-	cfg.QuotaBackendBytes = quotaBytes
+	cfg.QuotaBackendBytes = s.set.quota
 	cfg.UnsafeNoFsync = !s.set.fsync
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(&s.log))
-	for list, raw := range map[*[]url.URL]string{
-		&cfg.ListenPeerUrls:      s.ListenPeerURL,
-		&cfg.AdvertisePeerUrls:   s.PeerURL,
-		&cfg.ListenClientUrls:    s.ClientURL,
-		&cfg.AdvertiseClientUrls: s.ClientURL,
-		&cfg.ListenMetricsUrls:   s.MetricsURL,
+	for list, raws := range map[*[]url.URL][]string{
+		&cfg.ListenPeerUrls:      {s.ListenPeerURL},
+		&cfg.AdvertisePeerUrls:   published(s.set.peerURLs, s.PeerURL),
+		&cfg.ListenClientUrls:    {s.ClientURL},
+		&cfg.AdvertiseClientUrls: published(s.set.clientURLs, s.ClientURL),
+		&cfg.ListenMetricsUrls:   {s.MetricsURL},
 	} {
-		u, err := url.Parse(raw)
-		if err != nil {
-			return nil, err
+		*list = nil
+		for _, raw := range raws {
+			u, err := url.Parse(raw)
+			if err != nil {
+				return nil, err
+			}
+			*list = append(*list, *u)
 		}
-		*list = []url.URL{*u}
 	}
-	if s.c.certs != nil {
-		cfg.ClientTLSInfo = tlsInfo(s.c.certs.client.files)
-		cfg.PeerTLSInfo = tlsInfo(s.c.certs.peer.files)
+	client, peer := s.c.Files()
+	if s.set.clientScheme == "https" {
+		cfg.ClientTLSInfo = tlsInfo(client)
+	}
+	if s.set.peerScheme == "https" {
+		cfg.PeerTLSInfo = tlsInfo(peer)
 	}
 	for _, change := range s.set.changes {
 		change(cfg)

@@ -1,9 +1,11 @@
 package etcdtest
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// quotaBytes is the largest quota etcd suggests; a test that wants a full one
-// sets its own.
+// quotaBytes is the largest quota etcd suggests.
 const quotaBytes = 8 << 30
 
 // flags are the arguments of a server process, in names all releases know.
@@ -12,22 +14,25 @@ func (s *Server) flags(how start) []string {
 		"--name=" + s.Name,
 		"--data-dir=" + s.Dir,
 		"--listen-peer-urls=" + s.ListenPeerURL,
-		"--initial-advertise-peer-urls=" + s.PeerURL,
+		"--initial-advertise-peer-urls=" + strings.Join(published(s.set.peerURLs, s.PeerURL), ","),
 		"--listen-client-urls=" + s.ClientURL,
-		"--advertise-client-urls=" + s.ClientURL,
+		"--advertise-client-urls=" + strings.Join(published(s.set.clientURLs, s.ClientURL), ","),
 		"--listen-metrics-urls=" + s.MetricsURL,
 		"--initial-cluster=" + how.initial,
 		"--initial-cluster-state=" + how.state,
 		"--initial-cluster-token=" + s.c.token,
-		"--quota-backend-bytes=" + strconv.Itoa(quotaBytes),
+		"--quota-backend-bytes=" + strconv.FormatInt(s.set.quota, 10),
 	}
 	// With this flag 3.4 keeps its log in a buffer of its own, which a kill loses.
 	if !s.set.fsync && minor(s.set.version) >= 5 {
 		args = append(args, "--unsafe-no-fsync")
 	}
-	if s.c.certs != nil {
-		args = append(args, tlsFlags("", s.c.certs.client.files)...)
-		args = append(args, tlsFlags("peer-", s.c.certs.peer.files)...)
+	client, peer := s.c.Files()
+	if s.set.clientScheme == "https" {
+		args = append(args, tlsFlags("", client)...)
+	}
+	if s.set.peerScheme == "https" {
+		args = append(args, tlsFlags("peer-", peer)...)
 	}
 	return append(args, s.set.args...)
 }

@@ -117,7 +117,7 @@ func TestTheTailIsBounded(t *testing.T) {
 func TestReservedPortsAreOursAlone(t *testing.T) {
 	held := map[int]bool{}
 	for range 50 {
-		p, err := reservePorts()
+		p, err := reservePorts("127.0.0.1")
 		require.NoError(t, err)
 		defer p.release()
 		for i := range usablePorts {
@@ -127,18 +127,20 @@ func TestReservedPortsAreOursAlone(t *testing.T) {
 		lis, err := net.Listen("tcp", p.addr(0))
 		require.NoError(t, err, "free to listen on")
 		lis.Close()
-		assert.Nil(t, tryPorts(p.first-1), "taken")
+		_, err = tryPorts(p.host, p.first-1)
+		assert.Error(t, err, "taken")
 	}
 }
 
 func TestABlockWithAForeignPortIsPassedOver(t *testing.T) {
-	p, err := reservePorts()
+	p, err := reservePorts("127.0.0.1")
 	require.NoError(t, err)
 	lis, err := net.Listen("tcp", p.addr(2))
 	require.NoError(t, err)
 	defer lis.Close()
 	p.release()
-	assert.Nil(t, tryPorts(p.first-1))
+	_, err = tryPorts(p.host, p.first-1)
+	assert.Error(t, err)
 }
 
 func TestAReportCountsByWriter(t *testing.T) {
@@ -175,21 +177,42 @@ func TestRaftIsToldByTheFirstRequest(t *testing.T) {
 }
 
 func TestSettingsThatCannotHoldAreRefused(t *testing.T) {
-	for name, set := range map[string]serverSettings{
-		"flags for an embedded server": {args: []string{"--x"}},
+	for name, opts := range map[string][]ServerOption{
+		"flags for an embedded server":     {WithArgs("--x")},
+		"variables for an embedded server": {WithEnv("X=1")},
+		"a scheme etcd has not":            {WithSchemes("https", "unix")},
+		"no scheme":                        {WithSchemes("", "http")},
+		"a host that is a name":            {WithHost("node-1.example")},
+		"a host with brackets":             {WithHost("[::1]")},
+		"configuration for a process":      {WithVersion("3.7.3"), WithConfig(nil)},
 	} {
-		assert.Error(t, set.check(), name)
+		_, err := defaults().with(opts)
+		assert.Error(t, err, name)
 	}
-	process := serverSettings{version: "3.6.16", args: []string{"--max-learners=2"}, fsync: true}
-	same, err := process.joiner([]ServerOption{WithArgs("--more")})
+	process := defaults()
+	process.version, process.args, process.fsync = "3.6.16", []string{"--max-learners=2"}, true
+	same, err := process.with([]ServerOption{WithArgs("--more")})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"--max-learners=2", "--more"}, same.args)
 	assert.True(t, same.fsync)
-	other, err := process.joiner([]ServerOption{WithVersion("3.5.35")})
+	other, err := process.with([]ServerOption{WithVersion("3.5.35")})
 	require.NoError(t, err)
 	assert.Empty(t, other.args, "another version may not know the flag")
-	_, err = process.joiner([]ServerOption{WithConfig(nil)})
+	_, err = process.with([]ServerOption{WithConfig(nil)})
 	assert.ErrorContains(t, err, "embedded")
+}
+
+func TestServersGetNoProxyOfTheTestsEnvironment(t *testing.T) {
+	for _, name := range []string{"HTTP_PROXY", "https_proxy", "NO_PROXY", "ALL_PROXY", "ETCD_NAME"} {
+		t.Setenv(name, "of-the-test")
+	}
+	t.Setenv("PROXY_OF_ANOTHER_KIND", "kept")
+	env := strings.Join(serverEnv(), "\n")
+	assert.NotContains(t, env, "of-the-test")
+	assert.Contains(t, env, "PROXY_OF_ANOTHER_KIND=kept")
+
+	s := Start(t, 1, WithVersion("3.7.3"), WithEnv("HTTP_PROXY=http://127.0.0.1:1", "X=1")).Servers()[0]
+	assert.Equal(t, []string{"HTTP_PROXY=http://127.0.0.1:1", "X=1"}, s.run.(*process).cmd.Env[len(s.run.(*process).cmd.Env)-2:])
 }
 
 func TestNoProcessOutlivesItsTest(t *testing.T) {

@@ -61,7 +61,7 @@ type closer interface{ Close() error }
 // TCP connection, whether the client still waits for them or not.
 func NewLink(tb testing.TB, target string) *Link {
 	tb.Helper()
-	p, err := reservePorts()
+	p, err := reservePorts("127.0.0.1")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (c *Cluster) AddLearner(s *Server) uint64 {
 	c.tb.Helper()
 	var id uint64
 	c.change("add learner "+s.Name, rpctypes.ErrUnhealthy, func(ctx context.Context) error {
-		resp, err := c.Client().MemberAddAsLearner(ctx, []string{s.PeerURL})
+		resp, err := c.Client().MemberAddAsLearner(ctx, s.PeerURLs())
 		if err == nil {
 			id = resp.Member.ID
 		}
@@ -40,7 +40,7 @@ func (c *Cluster) AddVoter(s *Server) uint64 {
 	c.tb.Helper()
 	var id uint64
 	c.change("add voter "+s.Name, rpctypes.ErrUnhealthy, func(ctx context.Context) error {
-		resp, err := c.Client().MemberAdd(ctx, []string{s.PeerURL})
+		resp, err := c.Client().MemberAdd(ctx, s.PeerURLs())
 		if err == nil {
 			id = resp.Member.ID
 		}
@@ -91,16 +91,37 @@ func (c *Cluster) InitialCluster(s *Server) string {
 	for _, m := range list {
 		name := m.Name
 		switch {
-		case slices.Contains(m.PeerURLs, s.PeerURL):
+		case s.isAt(m.PeerURLs):
 			name = s.Name
 		case name == "" || name == s.Name:
 			name = fmt.Sprintf("member-%x", m.ID)
 		}
-		for _, u := range m.PeerURLs {
-			entries = append(entries, name+"="+u)
-		}
+		entries = append(entries, entry(name, m.PeerURLs))
 	}
 	return strings.Join(entries, ",")
+}
+
+// MemberID is the ID of the server's entry in the member list. It fails the
+// test if there is none.
+func (s *Server) MemberID() uint64 {
+	s.c.tb.Helper()
+	list, err := s.c.members()
+	if err != nil {
+		s.c.tb.Fatalf("etcdtest: list members: %v", err)
+	}
+	for _, m := range list {
+		if s.isAt(m.PeerURLs) {
+			return m.ID
+		}
+	}
+	s.c.tb.Fatalf("etcdtest: %s is not in the member list", s.Name)
+	return 0
+}
+
+// isAt says whether one of these peer URLs is the server's.
+func (s *Server) isAt(urls []string) bool {
+	own := s.PeerURLs()
+	return slices.ContainsFunc(urls, func(u string) bool { return slices.Contains(own, u) })
 }
 
 func (c *Cluster) members() ([]*pb.Member, error) {

@@ -3,6 +3,8 @@ package etcdtest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 
 	"go.etcd.io/etcd/server/v3/embed"
 )
@@ -48,11 +50,66 @@ func WithFsync() ServerOption {
 	return serverOption(func(s *serverSettings) { s.fsync = true })
 }
 
-// WithTLS makes every client and peer port demand a certificate of the
-// cluster's own authorities, one for clients and one for peers. See
+// WithTLS is [WithSchemes] with "https" for both.
+func WithTLS() ServerOption { return WithSchemes("https", "https") }
+
+// WithSchemes says how the server's client and peer ports are spoken to, "http"
+// or "https". One of https demands a certificate of the cluster's own
+// authorities, of which there is one for clients and one for peers. See
 // [Cluster.ClientTLS], [Cluster.PeerTLS], [Cluster.WrongTLS] and
-// [Cluster.Files]. The metrics port stays plain HTTP.
-func WithTLS() Option { return clusterOption(func(s *settings) { s.tls = true }) }
+// [Cluster.Files]. The metrics port stays plain HTTP. A server of plain peers
+// knows no authority, so it cannot dial others whose peers are not.
+func WithSchemes(client, peer string) ServerOption {
+	return serverOption(func(s *serverSettings) { s.clientScheme, s.peerScheme = client, peer })
+}
+
+// WithHost makes the server listen at this address and say so in its URLs: an
+// IP of this machine's loopback such as "::1" or, on Linux, "127.0.0.2", or
+// "localhost". It is 127.0.0.1 without. Certificates are good for ::1,
+// localhost and 127.0.0.1 to 127.0.0.9.
+func WithHost(host string) ServerOption {
+	return serverOption(func(s *serverSettings) { s.host = host })
+}
+
+// WithClientURLs says which client URLs the server publishes in the member
+// list, and in which order, given its own: a dead one first perhaps, such as
+// the [Link.URL] of a link that refuses or drops. It listens at its own, and
+// clients of [Cluster.Client] know that one alone.
+func WithClientURLs(publish func(own string) []string) ServerOption {
+	return serverOption(func(s *serverSettings) { s.clientURLs = publish })
+}
+
+// WithPeerURLs is the same for the peer URLs that the server advertises, which
+// are those in the list and in the initial cluster: another spelling of its own
+// perhaps, or one more. It listens behind its own.
+func WithPeerURLs(advertise func(own string) []string) ServerOption {
+	return serverOption(func(s *serverSettings) { s.peerURLs = advertise })
+}
+
+// WithQuota is how large the server's database may grow, in bytes, before it
+// raises NOSPACE; 8 GiB without. [Cluster.FillQuota] fills a small one.
+func WithQuota(bytes int64) ServerOption {
+	return serverOption(func(s *serverSettings) { s.quota = bytes })
+}
+
+// WithEnv gives a server process further variables, "NAME=value". Of the test's
+// own environment it gets all but etcd's and those that name a proxy: where the
+// test runs must not decide what a server dials. An embedded server has the
+// test's environment, so there it fails the test; Go uses no proxy for loopback.
+func WithEnv(vars ...string) ServerOption {
+	return serverOption(func(s *serverSettings) { s.env = append(s.env, vars...) })
+}
+
+// ForVoter holds options for one voter alone, counted from 1 as their names
+// are. What it says is not inherited by joiners.
+func ForVoter(n int, opts ...ServerOption) Option {
+	return clusterOption(func(s *settings) {
+		if s.voters == nil {
+			s.voters = map[int][]ServerOption{}
+		}
+		s.voters[n] = append(s.voters[n], opts...)
+	})
+}
 
 // WithLinks puts a [Link] before each server's peer port: PeerURL leads to the
 // link, and [Server.Link] controls it. A link carries the connections others
@@ -62,8 +119,9 @@ func WithTLS() Option { return clusterOption(func(s *settings) { s.tls = true })
 func WithLinks() Option { return clusterOption(func(s *settings) { s.links = true }) }
 
 type settings struct {
-	server     serverSettings
-	tls, links bool
+	server serverSettings
+	voters map[int][]ServerOption // by number, from 1
+	links  bool
 }
 
 type serverSettings struct {
@@ -71,6 +129,16 @@ type serverSettings struct {
 	fsync   bool
 	args    []string
 	changes []func(*embed.Config)
+
+	host                     string
+	clientScheme, peerScheme string
+	clientURLs, peerURLs     func(own string) []string // nil: its own
+	quota                    int64
+	env                      []string
+}
+
+func defaults() serverSettings {
+	return serverSettings{host: "127.0.0.1", clientScheme: "http", peerScheme: "http", quota: quotaBytes}
 }
 
 type clusterOption func(*settings)
@@ -88,11 +156,19 @@ func (s serverSettings) check() error {
 	switch {
 	case s.embedded() && len(s.args) > 0:
 		return errors.New("etcdtest: WithArgs is for processes, and this server is embedded: use WithConfig, or WithVersion")
+	case s.embedded() && len(s.env) > 0:
+		return errors.New("etcdtest: WithEnv is for processes, and this server is embedded: use WithVersion")
+	case !isScheme(s.clientScheme) || !isScheme(s.peerScheme):
+		return fmt.Errorf("etcdtest: WithSchemes(%q, %q): they are http or https", s.clientScheme, s.peerScheme)
+	case s.host != "localhost" && net.ParseIP(s.host) == nil:
+		return fmt.Errorf("etcdtest: WithHost(%q): etcd listens at an IP or at localhost", s.host)
 	case !s.embedded() && len(s.changes) > 0:
 		return errors.New("etcdtest: WithConfig is for embedded servers, and this one is a process: use WithArgs")
 	}
 	return nil
 }
+
+func isScheme(s string) bool { return s == "http" || s == "https" }
 
 // binary is what a process of these settings runs, built if need be now: a
 // start, perhaps inside of a hook that must be quick, finds it ready.
@@ -103,11 +179,12 @@ func (s serverSettings) binary(ctx context.Context) (string, error) {
 	return build(ctx, s.version)
 }
 
-// joiner is what a joiner of a cluster with these settings gets: flags and
-// configuration are passed on to a server of the same version only, because
-// another one may not know them.
-func (s serverSettings) joiner(opts []ServerOption) (serverSettings, error) {
-	own := serverSettings{version: s.version, fsync: s.fsync}
+// with is what a server gets whose own options are opts, in a cluster with
+// these settings: flags, variables and configuration are passed on to a server
+// of the same version only, because another one may not know them.
+func (s serverSettings) with(opts []ServerOption) (serverSettings, error) {
+	own := s
+	own.args, own.changes, own.env = nil, nil, nil
 	for _, o := range opts {
 		o.applyServer(&own)
 	}
@@ -117,6 +194,7 @@ func (s serverSettings) joiner(opts []ServerOption) (serverSettings, error) {
 	if own.version == s.version {
 		own.args = append(append([]string{}, s.args...), own.args...)
 		own.changes = append(append([]func(*embed.Config){}, s.changes...), own.changes...)
+		own.env = append(append([]string{}, s.env...), own.env...)
 	}
 	return own, nil
 }

@@ -1,10 +1,10 @@
 package etcdtest
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"strconv"
 )
 
 // Ports come in blocks from below the range in which the kernel picks ports
@@ -27,39 +27,43 @@ const (
 // ports is a block of free loopback ports held for one server.
 type ports struct {
 	guard net.Listener
+	host  string
 	first int
 }
 
-func reservePorts() (*ports, error) {
+func reservePorts(host string) (*ports, error) {
 	start := rand.IntN(portBlocks)
+	var last error
 	for i := range portBlocks {
-		if p := tryPorts(firstPort + (start+i)%portBlocks*portBlock); p != nil {
+		p, err := tryPorts(host, firstPort+(start+i)%portBlocks*portBlock)
+		if err == nil {
 			return p, nil
 		}
+		last = err
 	}
-	return nil, errors.New("etcdtest: no free block of loopback ports")
+	return nil, fmt.Errorf("etcdtest: no free block of ports at %s: %w", host, last)
 }
 
-func tryPorts(base int) *ports {
-	guard, err := net.Listen("tcp", loopback(base))
+func tryPorts(host string, base int) (*ports, error) {
+	p := &ports{host: host, first: base + 1}
+	guard, err := net.Listen("tcp", p.addr(-1))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	for i := range usablePorts {
-		l, err := net.Listen("tcp", loopback(base+1+i))
+		l, err := net.Listen("tcp", p.addr(i))
 		if err != nil {
 			guard.Close()
-			return nil
+			return nil, err
 		}
 		l.Close()
 	}
-	return &ports{guard: guard, first: base + 1}
+	p.guard = guard
+	return p, nil
 }
 
 // addr is the i-th address of the block.
-func (p *ports) addr(i int) string { return loopback(p.first + i) }
+func (p *ports) addr(i int) string { return net.JoinHostPort(p.host, strconv.Itoa(p.first+i)) }
 
 // release gives the block back. Nothing may listen on it any more.
 func (p *ports) release() { p.guard.Close() }
-
-func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

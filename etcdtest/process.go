@@ -17,9 +17,9 @@ type process struct {
 	done chan struct{}
 }
 
-func startProcess(bin string, args []string, log io.Writer) (*process, error) {
+func startProcess(bin string, args, env []string, log io.Writer) (*process, error) {
 	p := &process{cmd: exec.Command(bin, args...), done: make(chan struct{})}
-	p.cmd.Env = serverEnv()
+	p.cmd.Env = append(serverEnv(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{}
 	dieWithParent(p.cmd.SysProcAttr)
@@ -54,12 +54,13 @@ var forks = sync.OnceValue(func() chan<- func() {
 	return ch
 })
 
-// serverEnv is our environment without etcd's own variables: a user's ETCD_NAME
-// must not reach a test.
+// serverEnv is our environment without etcd's own variables and those that name
+// a proxy: neither a user's ETCD_NAME nor a company's HTTP_PROXY must reach a
+// test.
 func serverEnv() []string {
 	var env []string
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "ETCD_") {
+		if !strings.HasPrefix(kv, "ETCD_") && !namesProxy(kv) {
 			env = append(env, kv)
 		}
 	}
@@ -68,6 +69,11 @@ func serverEnv() []string {
 		env = append(env, "ETCD_UNSUPPORTED_ARCH="+runtime.GOARCH)
 	}
 	return env
+}
+
+func namesProxy(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	return strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 }
 
 // stop continues a paused process first, which could not end otherwise. An

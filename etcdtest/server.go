@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -24,7 +23,7 @@ const stopWithin = 30 * time.Second
 // called from any goroutine; those that return no error fail the test.
 type Server struct {
 	Name      string
-	PeerURL   string // what to add to the member list; leads to the link if there is one
+	PeerURL   string // where others reach it; leads to the link if there is one
 	ClientURL string
 	// ListenPeerURL is where etcd itself listens for peers: behind the link if
 	// there is one, else PeerURL.
@@ -66,35 +65,54 @@ func (c *Cluster) newServer(name string, set serverSettings) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := reservePorts()
+	p, err := reservePorts(set.host)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{Name: name, c: c, ports: p, set: set, bin: bin}
-	s.PeerURL = c.scheme() + p.addr(0)
-	s.ClientURL = c.scheme() + p.addr(1)
+	s.PeerURL = set.peerScheme + "://" + p.addr(0)
+	s.ClientURL = set.clientScheme + "://" + p.addr(1)
 	s.MetricsURL = "http://" + p.addr(2)
 	s.ListenPeerURL = s.PeerURL
 	c.mu.Lock()
 	s.Dir = filepath.Join(c.dir, fmt.Sprintf("server-%d", len(c.servers)+1))
 	c.servers = append(c.servers, s)
 	c.mu.Unlock()
+	if set.clientScheme == "https" || set.peerScheme == "https" {
+		if _, err := c.needCerts(); err != nil {
+			return nil, err
+		}
+	}
 	if !c.set.links {
 		return s, nil
 	}
-	s.ListenPeerURL = c.scheme() + p.addr(3)
-	s.link = &Link{tb: c.tb, addr: p.addr(0), own: p.addr(3), scheme: strings.TrimSuffix(c.scheme(), "://")}
-	if c.certs != nil {
-		s.link.cert = c.certs.peer.server()
+	s.ListenPeerURL = set.peerScheme + "://" + p.addr(3)
+	s.link = &Link{tb: c.tb, addr: p.addr(0), own: p.addr(3), scheme: set.peerScheme}
+	if set.peerScheme == "https" {
+		s.link.cert = c.certs().peer.server()
 	}
 	return s, s.link.open()
 }
 
-func (c *Cluster) scheme() string {
-	if c.set.tls {
-		return "https://"
+// PeerURLs are what to add to the member list: PeerURL, unless [WithPeerURLs]
+// says otherwise.
+func (s *Server) PeerURLs() []string { return published(s.settings().peerURLs, s.PeerURL) }
+
+// ClientURLs are what the server publishes in the member list: ClientURL,
+// unless [WithClientURLs] says otherwise.
+func (s *Server) ClientURLs() []string { return published(s.settings().clientURLs, s.ClientURL) }
+
+func published(choose func(string) []string, own string) []string {
+	if choose == nil {
+		return []string{own}
 	}
-	return "http://"
+	return choose(own)
+}
+
+func (s *Server) settings() serverSettings {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set
 }
 
 // Start starts the server as a member of a running cluster, with initialCluster
@@ -139,7 +157,7 @@ func (s *Server) start(how start) error {
 
 func (s *Server) launch(how start) (run, error) {
 	if !s.set.embedded() {
-		return startProcess(s.bin, append(s.flags(how), how.args...), &s.log)
+		return startProcess(s.bin, append(s.flags(how), how.args...), s.set.env, &s.log)
 	}
 	if len(how.args) > 0 {
 		return nil, errors.New("an embedded server takes no flags")
@@ -222,19 +240,18 @@ func (s *Server) Wipe() {
 }
 
 // UseVersion makes the next start one of another release, as an upgrade would,
-// or embedded with "". Flags and configuration given before are dropped, since
-// another release may not know them. It fails the test as [Binary] does.
+// or embedded with "". Flags, variables and configuration given before are
+// dropped, since another release may not know them. It fails the test as [Binary] does.
 func (s *Server) UseVersion(version string) {
 	s.c.tb.Helper()
-	set := serverSettings{version: version}
-	bin, err := set.binary(s.c.tb.Context())
+	bin, err := serverSettings{version: version}.binary(s.c.tb.Context())
 	if err != nil {
 		s.c.tb.Fatal(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	set.fsync = s.set.fsync
-	s.set, s.bin = set, bin
+	s.set.version, s.bin = version, bin
+	s.set.args, s.set.changes, s.set.env = nil, nil, nil
 }
 
 // Running says whether the server was started and has not ended.
@@ -332,11 +349,7 @@ func (s *Server) dial() (*clientv3.Client, error) {
 }
 
 // embedded says whether the server's next start is one in this process.
-func (s *Server) embedded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.set.embedded()
-}
+func (s *Server) embedded() bool { return s.settings().embedded() }
 
 // pid is the process that runs now, 0 if there is none.
 func (s *Server) pid() int {
