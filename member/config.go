@@ -76,6 +76,9 @@ type Config struct {
 	StallTimeout time.Duration
 	// WriteTimeout bounds one membership write; etcd itself allows 7 s. Zero: 10 s.
 	WriteTimeout time.Duration
+	// UndoWithin is how long the undo of a failed join may take beyond the caller's
+	// context; what was not undone by then is in the error. Zero: 30 s.
+	UndoWithin time.Duration
 	// ReturnAt is the moment Join returns at. Zero: [Serving].
 	ReturnAt decide.Moment
 }
@@ -101,6 +104,7 @@ func (c Config) withDefaults() Config {
 		{&c.ReadWithin, 250 * time.Millisecond},
 		{&c.StallTimeout, 5 * time.Minute},
 		{&c.WriteTimeout, 10 * time.Second},
+		{&c.UndoWithin, 30 * time.Second},
 	} {
 		if *d.knob == 0 {
 			*d.knob = d.zero
@@ -113,7 +117,7 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	for knob, d := range map[string]time.Duration{
 		"ReadWithin": c.ReadWithin, "Settle": c.Settle, "StallTimeout": c.StallTimeout,
-		"WriteTimeout": c.WriteTimeout,
+		"WriteTimeout": c.WriteTimeout, "UndoWithin": c.UndoWithin,
 	} {
 		if d < 0 {
 			return reason.Input("Config."+knob, d.String(), "must not be negative")

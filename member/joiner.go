@@ -14,7 +14,8 @@ import (
 // A Joiner makes the etcd server that will listen on peerURL a voting member of
 // a running cluster. peerURL may be a comma-separated list, as etcd's own flag.
 //
-// Join blocks until the member votes and serves, ctx ends, or no wait can help.
+// Join blocks until the member votes and serves, ctx ends, or no wait can help. What a
+// failed join is to take back may keep it for [Config.UndoWithin] longer.
 // It may be called again after any failure, a crash included: it reads the
 // member list first and does only what is still missing. After an error the
 // member has no vote, or the error's step is [StepPromote] or [StepServe] and

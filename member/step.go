@@ -39,7 +39,7 @@ func (s StepResult) MarshalJSON() ([]byte, error) {
 // operators, which come back in any case. It waits for nothing but the answers
 // of one look and one write. An error says that no further Step can help, as
 // Join's would; nothing is undone, that is for [Engine.Abort]. Zero memory is fine.
-func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory) (StepResult, error) {
+func (e *Engine) Step(ctx context.Context, peerURL string, memory Memory) (StepResult, error) {
 	r, err := e.newRun(ctx, VerbJoin, peerURL)
 	if err != nil {
 		return StepResult{}, err
@@ -48,9 +48,9 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory)
 	r.stepping = true
 	r.recall(memory)
 	var did StepResult
-	decide_ := r.decide
+	table := r.decide
 	r.decide = func(c decide.Case) decide.Act {
-		act := decide_(c)
+		act := table(c)
 		did.Did, did.Member, did.Text, did.Progress = act.Do, act.Member, act.Text, c.Progress
 		return act
 	}
@@ -74,7 +74,7 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory decide.Memory)
 }
 
 // recall takes up where another Step left off.
-func (r *run) recall(m decide.Memory) {
+func (r *run) recall(m Memory) {
 	r.slot, r.looker.Since = slot{m.SlotLimit, m.SlotAt}, m.Since
 	r.entry = entry{id: cmp.Or(m.Ours, m.Started), started: m.Started != 0}
 	r.removal = removal{m.Removing, m.RemovedAt, m.Answered}
@@ -89,8 +89,8 @@ func (r *run) recall(m decide.Memory) {
 	r.watch.tracker.Recall(m)
 }
 
-func (r *run) memory() decide.Memory {
-	m := decide.Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Answered: r.removal.answered, Absent: maps.Clone(r.absent), SlotLimit: r.slot.limit, SlotAt: r.slot.at, Since: r.looker.FirstSeen()}
+func (r *run) memory() Memory {
+	m := Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Answered: r.removal.answered, Absent: maps.Clone(r.absent), SlotLimit: r.slot.limit, SlotAt: r.slot.at, Since: r.looker.FirstSeen()}
 	if r.watch != nil {
 		r.watch.tracker.Memorise(&m)
 		m.Near = r.watch.near

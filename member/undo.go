@@ -10,7 +10,7 @@ import (
 )
 
 // undo leaves nothing behind that nobody owns, as far as the policy says. It
-// runs under a context of its own, bounded and detached from the caller's, and asks no
+// runs under a context of its own, bounded by UndoWithin and detached from the caller's, and asks no
 // hook but MayRemove before the entry is gone. It returns what was done, or what could
 // not be, in words, empty for nothing; and an error if an add may still be done.
 func (r *run) undo(ctx context.Context) (did string, undecided error) {
@@ -25,7 +25,7 @@ func (r *run) undo(ctx context.Context) (did string, undecided error) {
 	case r.config.OnFailure == decide.Keep:
 		return "", r.doubted(own)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.reach.EndpointTimeout+2*r.config.WriteTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.UndoWithin)
 	defer cancel()
 	r.looker.Revive(ctx)
 	did, undone, err := r.undoEntry(ctx, own)
