@@ -63,6 +63,61 @@ func (c *Cluster) WrongTLS() *tls.Config {
 	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{certs.stranger.pair}}
 }
 
+// IssueClient makes a certificate of the clients' authority that differs from
+// the one that all use as change says: it is valid later, was valid before, is
+// of another host or for another use. It needs [WithTLS], or fails the test.
+func (c *Cluster) IssueClient(change func(*x509.Certificate)) TLSFiles {
+	c.tb.Helper()
+	return c.issue(func(all *certs) *authority { return all.client }, change)
+}
+
+// IssuePeer is the same of the peers' authority, for [TLSFiles.PeerFlags]
+// perhaps.
+func (c *Cluster) IssuePeer(change func(*x509.Certificate)) TLSFiles {
+	c.tb.Helper()
+	return c.issue(func(all *certs) *authority { return all.peer }, change)
+}
+
+func (c *Cluster) issue(of func(*certs) *authority, change func(*x509.Certificate)) TLSFiles {
+	c.tb.Helper()
+	all := c.certs()
+	if all == nil {
+		c.tb.Fatal("etcdtest: no server of the cluster speaks TLS, so it has no authorities")
+	}
+	leaf := leafTemplate("changed")
+	change(leaf)
+	files, err := of(all).issue("changed-"+rand.Text(), leaf)
+	if err != nil {
+		c.tb.Fatalf("etcdtest: certificates: %v", err)
+	}
+	return files
+}
+
+// Config is what a client needs that trusts the authority and shows the
+// certificate.
+func (f TLSFiles) Config() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(f.CA)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("no certificate in %s", f.CA)
+	}
+	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}, nil
+}
+
+// PeerFlags are the flags of a server, for [Server.StartArgs] or [WithArgs],
+// that has these files for its peer port and its dials to others.
+func (f TLSFiles) PeerFlags() []string { return tlsFlags("peer-", f) }
+
+// ClientFlags are the same for its client port.
+func (f TLSFiles) ClientFlags() []string { return tlsFlags("", f) }
+
 // certs are those of the cluster, nil as long as no server needs any.
 func (c *Cluster) certs() *certs {
 	c.mu.Lock()
@@ -89,7 +144,9 @@ type certs struct {
 }
 
 type authority struct {
+	dir   string
 	ca    *x509.Certificate
+	key   *ecdsa.PrivateKey
 	pair  tls.Certificate
 	files TLSFiles
 }
@@ -125,54 +182,59 @@ func (a *authority) server() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{a.pair}}
 }
 
+// newAuthority makes an authority and the one certificate that all use.
 func newAuthority(dir, name string) (*authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
 		return nil, err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	caDER, err := x509.CreateCertificate(rand.Reader, caTemplate(name), caTemplate(name), &caKey.PublicKey, caKey)
+	der, err := x509.CreateCertificate(rand.Reader, caTemplate(name), caTemplate(name), &key.PublicKey, key)
 	if err != nil {
 		return nil, err
 	}
-	ca, err := x509.ParseCertificate(caDER)
-	if err != nil {
+	a := &authority{dir: dir, key: key}
+	if a.ca, err = x509.ParseCertificate(der); err != nil {
 		return nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, leafTemplate(name), ca, &key.PublicKey, caKey)
-	if err != nil {
+	if a.files, err = a.issue("cert", leafTemplate(name)); err != nil {
 		return nil, err
 	}
-	return writeAuthority(dir, ca, der, key)
+	a.pair, err = tls.LoadX509KeyPair(a.files.Cert, a.files.Key)
+	return a, err
 }
 
-func writeAuthority(dir string, ca *x509.Certificate, der []byte, key *ecdsa.PrivateKey) (*authority, error) {
+// issue writes a certificate of the authority with a key of its own.
+func (a *authority) issue(name string, leaf *x509.Certificate) (TLSFiles, error) {
+	files := TLSFiles{
+		CA:   filepath.Join(a.dir, "ca.pem"),
+		Cert: filepath.Join(a.dir, name+".pem"),
+		Key:  filepath.Join(a.dir, name+"-key.pem"),
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return TLSFiles{}, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, a.ca, &key.PublicKey, a.key)
+	if err != nil {
+		return TLSFiles{}, err
+	}
 	keyDER, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return nil, err
-	}
-	files := TLSFiles{
-		CA:   filepath.Join(dir, "ca.pem"),
-		Cert: filepath.Join(dir, "cert.pem"),
-		Key:  filepath.Join(dir, "key.pem"),
+		return TLSFiles{}, err
 	}
 	for path, block := range map[string]*pem.Block{
-		files.CA:   {Type: "CERTIFICATE", Bytes: ca.Raw},
+		files.CA:   {Type: "CERTIFICATE", Bytes: a.ca.Raw},
 		files.Cert: {Type: "CERTIFICATE", Bytes: der},
 		files.Key:  {Type: "EC PRIVATE KEY", Bytes: keyDER},
 	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			return nil, err
+			return TLSFiles{}, err
 		}
 	}
-	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
-	return &authority{ca: ca, pair: pair, files: files}, err
+	return files, nil
 }
 
 func caTemplate(name string) *x509.Certificate {

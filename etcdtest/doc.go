@@ -35,8 +35,8 @@
 //
 // # Faults
 //
-//   - a server: [Server.Stop], [Server.Kill], [Server.Pause], [Server.Wipe], wrong
-//     flags for one start with [Server.StartArgs], another release with
+//   - a server: [Server.Stop], [Server.Kill], [Server.Pause], [Server.Wipe],
+//     another's data with [Server.CopyData], wrong flags for one start with [Server.StartArgs], another release with
 //     [Server.UseVersion];
 //   - the network between servers: [WithLinks] puts a [Link] before each peer
 //     port, which resets, refuses, drops, freezes, throttles or swallows answers,
@@ -50,15 +50,20 @@
 //   - addresses: [WithHost], [WithSchemes], and what the member list says of them,
 //     right or wrong: [WithPeerURLs], [WithClientURLs]; [ForVoter] gives one voter
 //     other options than the rest;
-//   - certificates: [WithTLS], and [Cluster.WrongTLS] for a stranger's;
+//   - certificates: [WithTLS], and [Cluster.WrongTLS] for a stranger's, and
+//     [Cluster.IssuePeer] and [Cluster.IssueClient] for those that do not fit;
 //   - history and load: [Cluster.PutIndex], [Cluster.PutSmall] and [Cluster.PutMiB]
 //     make a joiner's way long, [Cluster.Writers] write throughout and then prove
 //     that no acknowledged write was lost.
 //
+// What came of it is seen from outside: [Server.Exited] and [Server.ExitCode],
+// [Server.WaitLog] and [Server.LogLines], [Server.Metric]. [Program] asks the
+// packages of one release.
+//
 // # Settings
 //
 // Heartbeat and election timeout are etcd's own (100 ms and 1 s): what a test
-// learns of timing holds outside. The quota is 8 GiB. Data is not fsynced
+// learns of timing holds outside. The quota is 8 GiB ([WithQuota]). Data is not fsynced
 // unless [WithFsync] asks for it; this spares most of the time and loses
 // nothing when a process is killed, only when the machine is. (3.4 is always
 // fsynced: there a kill loses what is not.)

@@ -239,6 +239,20 @@ func (s *Server) Wipe() {
 	}
 }
 
+// CopyData gives a server that does not run the data directory of another, as
+// a cloned machine or a restored backup would. For a whole copy the other must
+// not run either; of a running one it is what a crash might leave.
+func (s *Server) CopyData(from *Server) {
+	s.c.tb.Helper()
+	s.Wipe()
+	if err := os.CopyFS(s.Dir, os.DirFS(from.Dir)); err != nil {
+		s.c.tb.Fatalf("etcdtest: copy the data of %s: %v", from.Name, err)
+	}
+	if err := os.Chmod(s.Dir, 0o700); err != nil {
+		s.c.tb.Fatalf("etcdtest: copy the data of %s: %v", from.Name, err)
+	}
+}
+
 // UseVersion makes the next start one of another release, as an upgrade would,
 // or embedded with "". Flags, variables and configuration given before are
 // dropped, since another release may not know them. It fails the test as [Binary] does.
@@ -294,6 +308,28 @@ func (s *Server) ending() (int, error) {
 // Log is the end of what the server has logged over all its starts, 256 KiB at
 // most: JSON lines, or plain ones by 3.3 and 3.4.
 func (s *Server) Log() string { return s.log.String() }
+
+// LastLines is the end of the log, n lines at most.
+func (s *Server) LastLines(n int) string { return s.log.lastLines(n) }
+
+// LogLines are the lines of [Server.Log] that contain text, in order.
+func (s *Server) LogLines(text string) []string { return s.log.linesWith(text) }
+
+// WaitLog waits until the log has a line that contains text, one from before
+// included, and returns the first.
+func (s *Server) WaitLog(ctx context.Context, text string) (string, error) {
+	for {
+		more := s.log.more()
+		if lines := s.log.linesWith(text); len(lines) > 0 {
+			return lines[0], nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return "", fmt.Errorf("etcdtest: %s has not logged %q: %w", s.Name, text, context.Cause(ctx))
+		}
+	}
+}
 
 // Link is the link before the server's peer port. It fails the test if the
 // cluster is without [WithLinks].
