@@ -19,9 +19,6 @@ import (
 // startWithin is how long a fresh cluster may take until it takes writes.
 const startWithin = time.Minute
 
-// shownLines is how much of each server's log a failed test shows.
-const shownLines = 200
-
 // A Cluster is a running etcd cluster that ends with its test. Its methods may
 // be called from any goroutine. Those that return no error fail the test.
 type Cluster struct {
@@ -186,9 +183,7 @@ func (c *Cluster) close() {
 	servers, clients := c.servers, c.clients
 	c.mu.Unlock()
 	if c.tb.Failed() {
-		for _, s := range servers {
-			c.tb.Logf("etcdtest: the last log lines of %s (%s):\n%s", s.Name, s.describe(), s.log.lastLines(shownLines))
-		}
+		c.showLogs(servers)
 	}
 	for _, cli := range clients {
 		cli.Close() // before the servers: an embedded one waits for the streams of its clients

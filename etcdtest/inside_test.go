@@ -271,28 +271,3 @@ func runs(pid int, bin string) bool {
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	return err == nil && exe == bin
 }
-
-// failing is a test that has failed, as far as it is asked.
-type failing struct {
-	testing.TB
-	logged []string
-}
-
-func (f *failing) Failed() bool { return true }
-func (f *failing) Logf(format string, a ...any) {
-	f.logged = append(f.logged, fmt.Sprintf(format, a...))
-}
-
-func TestAFailedTestShowsTheLogs(t *testing.T) {
-	for _, version := range []string{"", "3.7.3", "3.3.27"} {
-		f := &failing{}
-		t.Run("etcd "+version, func(t *testing.T) {
-			f.TB = t
-			Start(f, 1, WithVersion(version))
-		})
-		require.Len(t, f.logged, 1)
-		assert.Contains(t, f.logged[0], "voter-1")
-		assert.Contains(t, f.logged[0], "ready to serve client requests")
-		assert.LessOrEqual(t, strings.Count(f.logged[0], "\n"), shownLines+1)
-	}
-}

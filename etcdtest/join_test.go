@@ -12,18 +12,22 @@ import (
 
 func TestALearnerJoinsByHand(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]etcdtest.Option{
-		"embedded":       nil,
-		"embedded, TLS":  {etcdtest.WithTLS()},
-		"process":        {etcdtest.WithVersion(process)},
-		"process, TLS":   {etcdtest.WithVersion(process), etcdtest.WithTLS()},
-		"links, TLS":     {etcdtest.WithLinks(), etcdtest.WithTLS()},
-		"3.4":            {etcdtest.WithVersion("3.4.13")},
-		"links, process": {etcdtest.WithLinks(), etcdtest.WithVersion(process)},
+	for name, tc := range map[string]struct {
+		version string
+		opts    []etcdtest.Option
+	}{
+		"embedded":       {},
+		"embedded, TLS":  {opts: []etcdtest.Option{etcdtest.WithTLS()}},
+		"process":        {version: process},
+		"process, TLS":   {version: process, opts: []etcdtest.Option{etcdtest.WithTLS()}},
+		"links, TLS":     {opts: []etcdtest.Option{etcdtest.WithLinks(), etcdtest.WithTLS()}},
+		"3.4":            {version: "3.4.13"},
+		"links, process": {version: process, opts: []etcdtest.Option{etcdtest.WithLinks()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := etcdtest.Start(t, 1, opts...)
+			needs(t, tc.version)
+			cluster := etcdtest.Start(t, 1, append(tc.opts, etcdtest.WithVersion(tc.version))...)
 			s := cluster.NewServer("joiner")
 			id := cluster.AddLearner(s)
 			initial := cluster.InitialCluster(s)
@@ -36,7 +40,7 @@ func TestALearnerJoinsByHand(t *testing.T) {
 			require.Eventually(t, func() bool { // it learns of its promotion a moment later
 				_, err := joined.MemberList(t.Context())
 				return err == nil
-			}, 10*time.Second, 10*time.Millisecond)
+			}, 10*time.Second, 10*time.Millisecond, "the member list through the new voter")
 			list, err := joined.MemberList(t.Context())
 			require.NoError(t, err)
 			require.Len(t, list.Members, 2)
@@ -49,6 +53,7 @@ func TestALearnerJoinsByHand(t *testing.T) {
 
 func TestAJoinerOfAnotherVersion(t *testing.T) {
 	t.Parallel()
+	needs(t, "3.6.16")
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion("3.5.35"))
 	s := cluster.NewServer("newer", etcdtest.WithVersion("3.6.16"))
 	id := cluster.AddLearner(s)

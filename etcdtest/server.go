@@ -36,12 +36,13 @@ type Server struct {
 	link  *Link
 	log   tail
 
-	mu   sync.Mutex
-	set  serverSettings
-	bin  string // of a process
-	last start
-	run  run  // the present or last one, nil before the first start
-	over bool // the test is: nothing may start any more
+	mu      sync.Mutex
+	set     serverSettings
+	bin     string // of a process
+	last    start
+	run     run       // the present or last one, nil before the first start
+	started time.Time // when it last was
+	over    bool      // the test is: nothing may start any more
 }
 
 // A run is one life of a server, from its start to its end.
@@ -151,7 +152,7 @@ func (s *Server) start(how start) error {
 	if err != nil {
 		return fmt.Errorf("etcdtest: start %s: %w", s.Name, err)
 	}
-	s.run, s.last = r, how
+	s.run, s.last, s.started = r, how, time.Now()
 	return nil
 }
 

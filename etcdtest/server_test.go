@@ -136,6 +136,7 @@ func TestAnEmbeddedJoinerThatCannotJoinStartsAndEndsAtOnce(t *testing.T) {
 
 func TestAServerComesBackAsAnotherVersion(t *testing.T) {
 	t.Parallel()
+	needs(t, "3.6.16")
 	cluster := etcdtest.Start(t, 1, etcdtest.WithVersion("3.6.16"))
 	s := cluster.Servers()[0]
 	s.Stop()

@@ -83,9 +83,7 @@ func TestConformanceOfEtcd(t *testing.T) {
 	for _, r := range kit.Releases {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			if !r.EveryRun {
-				kit.NotInEveryRun(t)
-			}
+			kit.Needs(t, r.Name)
 			eachChapter(t, r, func(t *testing.T, c chapter) {
 				t.Parallel()
 				playOnEtcd(t, r, c)

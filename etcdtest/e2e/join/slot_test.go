@@ -76,7 +76,7 @@ func TestALearnerInTheSlotIsAwaitedReportedAndLeftAlone(t *testing.T) {
 					})
 					joined <- err
 				}()
-				require.Eventually(t, func() bool { return strings.Contains(events.Kinds(), string(member.Slotted)) }, 30*time.Second, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return strings.Contains(events.Kinds(), string(member.Slotted)) }, 30*time.Second, 10*time.Millisecond, "nobody told of the holder of the slot")
 				_, err := c.Client().MemberRemove(kit.Within(t, 20*time.Second), uint64(id))
 				require.NoError(t, err)
 				require.NoError(t, <-joined)

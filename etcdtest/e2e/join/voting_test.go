@@ -107,7 +107,7 @@ func TestThreeVotersOfOneClientURLAreNotTakenForThreeLiveOnes(t *testing.T) {
 		require.NoError(t, s.StartArgs("", "--advertise-client-urls="+one))
 		require.NoError(t, s.WaitServing(kit.Within(t, 30*time.Second)))
 	}
-	require.Eventually(t, func() bool { return allAdvertise(t, c, one) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return allAdvertise(t, c, one) }, 20*time.Second, 50*time.Millisecond, "not all voters advertise %s", one)
 	list := func() []string { return kit.Entries(t, c.Client()) }
 
 	j, err := learner.NewJoiner(kit.NewClient(c), "fourth", member.Config{})

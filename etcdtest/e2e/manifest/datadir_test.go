@@ -31,9 +31,7 @@ func eachDataDirVersion(t *testing.T, test func(t *testing.T, version string)) {
 	for _, version := range dataDirVersions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			if !kit.InEveryRelease(version) {
-				kit.NotInEveryRun(t)
-			}
+			kit.Needs(t, version)
 			etcdtest.Binary(t, version)
 			test(t, version)
 		})
@@ -48,7 +46,11 @@ func startSynced(t *testing.T, version string, opts ...etcdtest.Option) *etcdtes
 }
 
 func TestDataDirHoldsWhatTheServerReports(t *testing.T) {
-	t.Run("3.3.27", func(t *testing.T) { t.Parallel(); holdsWhatTheServerReports(t, "3.3.27") })
+	t.Run("3.3.27", func(t *testing.T) {
+		t.Parallel()
+		kit.Needs(t, "3.3.27")
+		holdsWhatTheServerReports(t, "3.3.27")
+	})
 	eachDataDirVersion(t, holdsWhatTheServerReports)
 }
 

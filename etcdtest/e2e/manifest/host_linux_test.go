@@ -111,7 +111,7 @@ func (h *host) join() (member.Result, error) {
 // servesAs waits until the host's etcd serves, as this voter and as told.
 func (h *host) servesAs(id cluster.ID) {
 	h.t.Helper()
-	require.Eventually(h.t, func() bool { return getOK(h.MetricsURL+"/health") == nil }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(h.t, func() bool { return getOK(h.MetricsURL+"/health") == nil }, 30*time.Second, 20*time.Millisecond, "%s is not healthy", h.MetricsURL)
 	cli := h.cluster.ClientFor(h.Server)
 	defer cli.Close()
 	status, err := cli.Status(kit.Within(h.t, 20*time.Second), h.ClientURL)

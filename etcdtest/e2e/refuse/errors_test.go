@@ -163,7 +163,7 @@ func TestWithoutAQuorumNothingIsWritten(t *testing.T) {
 	require.Eventually(t, func() bool {
 		st, err := last.Status(kit.Within(t, 5*time.Second), c.Endpoints()[0])
 		return err == nil && st.Leader == 0
-	}, 30*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond, "the last voter still has a leader")
 	list := func() []string { return kit.Entries(t, last, clientv3.WithSerializable()) }
 	for way, by := range map[string]kit.Way{"learner": kit.TheLearnersWay, "voter": kit.TheOldWay} {
 		t.Run(way, func(t *testing.T) {

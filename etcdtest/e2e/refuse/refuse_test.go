@@ -22,6 +22,7 @@ const kepWords = "etcd learner mode is not supported by this etcd version"
 
 func TestAClusterOf33TakesNoLearnerAndStillGrowsTheOldWay(t *testing.T) {
 	t.Parallel()
+	kit.Needs(t, "3.3.27", "3.4.13")
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.3.27"))
 	list := func() []string { return kit.Entries(t, c.Client()) }
 	refusesLearner := func(t *testing.T, names ...string) {

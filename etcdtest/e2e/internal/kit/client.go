@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
 )
 
 // HungURL is where connections are accepted and nothing is ever said; it counts

@@ -2,21 +2,22 @@ package kit
 
 import (
 	"context"
-	"os"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/etcdjoin/etcdjoin/cluster"
-	"github.com/etcdjoin/etcdjoin/etcdtest"
-	"github.com/etcdjoin/etcdjoin/learner"
-	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/etcdtest"
+	"github.com/etcdjoin/etcdjoin/learner"
+	"github.com/etcdjoin/etcdjoin/member"
 )
 
 // NewClient is the library's client of the cluster's voters.
@@ -34,10 +35,21 @@ func Config(t *testing.T, s *etcdtest.Server) member.Config {
 	return member.Config{Start: StartHook(s), Observe: LogEvents(t)}
 }
 
+// LogEvents keeps the events and shows them at the end of the test, so that what a
+// failed one says first is why it failed.
 func LogEvents(t *testing.T) func(member.Event) {
 	begin := time.Now()
+	var mu sync.Mutex
+	var lines []string
+	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		t.Log("events:\n" + strings.Join(lines, "\n"))
+	})
 	return func(e member.Event) {
-		t.Logf("%7.3fs %s: %s: %s", time.Since(begin).Seconds(), e.Name, e.Kind, e.Text)
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, fmt.Sprintf("%7.3fs %s: %s: %s", time.Since(begin).Seconds(), e.Name, e.Kind, e.Text))
 	}
 }
 
@@ -116,20 +128,6 @@ func PutOne(ctx context.Context, c *etcdtest.Cluster) error {
 func TakesWrites(t *testing.T, c *etcdtest.Cluster) {
 	t.Helper()
 	require.NoError(t, PutOne(Within(t, 20*time.Second), c), "the cluster takes no writes")
-}
-
-// NotInEveryRun skips what takes long and shows for one more version or size
-// what another test shows already; .ci/run plays it.
-func NotInEveryRun(t *testing.T) {
-	t.Helper()
-	if os.Getenv(AllVersions) != "1" {
-		t.Skipf("played only with %s=1 in the environment, as .ci/run has it", AllVersions)
-	}
-}
-
-// InEveryRelease reports whether a release is among those of every run.
-func InEveryRelease(version string) bool {
-	return slices.ContainsFunc(Releases, func(r Release) bool { return r.Name == version && r.EveryRun })
 }
 
 // Way makes the joiner of one of the two ways into a cluster.

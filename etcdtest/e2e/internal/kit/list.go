@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/member"
-	"github.com/stretchr/testify/require"
 )
 
 func Remove(t *testing.T, fake *etcdtest.Cluster, id cluster.ID) {

@@ -8,19 +8,24 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/etcdjoin/etcdjoin/etcdtest"
 )
 
 // parallel is how many tests of a package run at once: they wait for etcd far more
 // than they compute.
 const parallel = "4"
 
-// Main is the TestMain of every package here: no goroutine is left behind.
+// Main is the TestMain of every package here: the servers of a plain run are built
+// while the tests that need none run, and no goroutine is left behind.
 func Main(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(parallel)
 	}
+	stop := etcdtest.Prepare(EveryRun...)
 	code := m.Run()
+	stop()
 	if code == 0 {
 		code = leftBehind()
 	}

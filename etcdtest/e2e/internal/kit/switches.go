@@ -1,0 +1,37 @@
+package kit
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+// AllVersions is the switch that plays every release, and what is large, as
+// .ci/run does. A plain run plays and builds [EveryRun] alone.
+const AllVersions = "ETCDJOIN_ALL_VERSIONS"
+
+// EveryRun are the releases of a plain run: the newest, and the last that names
+// things the old way. Each further one costs a fresh machine most of a minute.
+var EveryRun = []string{"3.5.35", "3.7.3"}
+
+// All reports whether the run plays everything.
+func All() bool { return os.Getenv(AllVersions) == "1" }
+
+// NotInEveryRun skips what takes long and shows for one more version or size
+// what another test shows already.
+func NotInEveryRun(t *testing.T) {
+	t.Helper()
+	if !All() {
+		t.Skipf("played only with %s=1 in the environment, as .ci/run has it", AllVersions)
+	}
+}
+
+// Needs skips a test of servers that a plain run does not build.
+func Needs(t *testing.T, versions ...string) {
+	t.Helper()
+	for _, v := range versions {
+		if !slices.Contains(EveryRun, v) && !All() {
+			t.Skipf("etcd %s is built only with %s=1 in the environment, as .ci/run has it", v, AllVersions)
+		}
+	}
+}
