@@ -72,6 +72,10 @@
 // other for five seconds, which is etcd's rule and not lifted here:
 // [Cluster.AddLearner] waits it out.
 //
+// A failed test shows the last lines of the log of the server concerned: those that
+// gave up by themselves, or else the one started last. [Prepare], in a TestMain,
+// builds servers while the tests that need none run.
+//
 // The package is for Linux and, without the guarantee that no server outlives
 // a killed test process, for other Unix systems.
 package etcdtest

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 // Whatever is done to a cluster, in any order, it stays one: the log grows, the
 // list has no doubles, and once its servers run again it has a leader and serves.
 func TestChaos(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range schedules(t) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			bubble(t, 1+r.IntN(5), func(t *testing.T, c *clustertest.Cluster) {
@@ -37,6 +39,19 @@ func TestChaos(t *testing.T) {
 			})
 		})
 	}
+}
+
+// schedules is how many a run plays.
+func schedules(t *testing.T) uint64 {
+	t.Helper()
+	const name, plain = "ETCDJOIN_SCHEDULES", 50
+	if os.Getenv(name) == "" {
+		t.Logf("%d schedules; more with %s in the environment, a number", plain, name)
+		return plain
+	}
+	n, err := strconv.ParseUint(os.Getenv(name), 10, 64)
+	require.NoError(t, err, name)
+	return n
 }
 
 // chaos does one thing.

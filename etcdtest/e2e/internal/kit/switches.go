@@ -4,11 +4,18 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // AllVersions is the switch that plays every release, and what is large, as
 // .ci/run does. A plain run plays and builds [EveryRun] alone.
 const AllVersions = "ETCDJOIN_ALL_VERSIONS"
+
+// Faults is the switch that plays faults drawn at random on real servers, for as
+// long as it says.
+const Faults = "ETCDJOIN_FAULTS"
 
 // EveryRun are the releases of a plain run: the newest, and the last that names
 // things the old way. Each further one costs a fresh machine most of a minute.
@@ -34,4 +41,15 @@ func Needs(t *testing.T, versions ...string) {
 			t.Skipf("etcd %s is built only with %s=1 in the environment, as .ci/run has it", v, AllVersions)
 		}
 	}
+}
+
+// FaultsFor is how long faults are to be drawn; without the switch it skips.
+func FaultsFor(t *testing.T) time.Duration {
+	t.Helper()
+	if os.Getenv(Faults) == "" {
+		t.Skipf("played only with %s in the environment, a duration such as 10m", Faults)
+	}
+	d, err := time.ParseDuration(os.Getenv(Faults))
+	require.NoError(t, err, Faults)
+	return d
 }
