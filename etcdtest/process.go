@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // process is a run as a process of its own.
@@ -83,9 +84,17 @@ func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 }
 
-func (p *process) kill()                           { _ = p.cmd.Process.Kill() }
-func (p *process) signal(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }
-func (p *process) ended() <-chan struct{}          { return p.done }
+func (p *process) kill()                  { _ = p.cmd.Process.Kill() }
+func (p *process) ended() <-chan struct{} { return p.done }
+
+// signal returns when a signal to stop has been followed.
+func (p *process) signal(sig syscall.Signal) error {
+	err := p.cmd.Process.Signal(sig)
+	for sig == syscall.SIGSTOP && err == nil && running(p) && !stopped(p.cmd.Process.Pid) {
+		time.Sleep(time.Millisecond)
+	}
+	return err
+}
 
 func (p *process) result() (int, error) {
 	state := p.cmd.ProcessState
