@@ -26,9 +26,7 @@ func TestCasesStartARealServer(t *testing.T) {
 	for _, release := range []string{"3.4.13", "3.5.35", "3.6.16", "3.7.3"} {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			if !kit.InEveryRelease(release) {
-				kit.NotInEveryRun(t)
-			}
+			kit.Needs(t, release)
 			bin := etcdtest.Binary(t, release)
 			ports := etcdtest.Start(t, 1) // hands them out
 			started := map[string]bool{}

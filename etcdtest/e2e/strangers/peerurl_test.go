@@ -153,9 +153,7 @@ func TestARealServerIsAskedWithoutEffect(t *testing.T) {
 	for _, v := range []string{"3.4.13", "3.5.16", "3.5.35", "3.6.0", "3.6.16", "3.7.3"} {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
-			if !kit.InEveryRelease(v) {
-				kit.NotInEveryRun(t)
-			}
+			kit.Needs(t, v)
 			c := etcdtest.Start(t, 3, etcdtest.WithVersion(v))
 			w := c.Writers(2)
 			client := kit.NewClient(c)

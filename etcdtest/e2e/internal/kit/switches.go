@@ -24,6 +24,9 @@ var EveryRun = []string{"3.5.35", "3.7.3"}
 // All reports whether the run plays everything.
 func All() bool { return os.Getenv(AllVersions) == "1" }
 
+// Plays reports whether the run plays a release.
+func Plays(version string) bool { return All() || slices.Contains(EveryRun, version) }
+
 // NotInEveryRun skips what takes long and shows for one more version or size
 // what another test shows already.
 func NotInEveryRun(t *testing.T) {
@@ -37,7 +40,7 @@ func NotInEveryRun(t *testing.T) {
 func Needs(t *testing.T, versions ...string) {
 	t.Helper()
 	for _, v := range versions {
-		if !slices.Contains(EveryRun, v) && !All() {
+		if !Plays(v) {
 			t.Skipf("etcd %s is built only with %s=1 in the environment, as .ci/run has it", v, AllVersions)
 		}
 	}
