@@ -133,25 +133,23 @@ func (e *EndpointsError) Advice() string {
 }
 
 // census asks all endpoints of the caller, in the background. The function that it
-// returns waits for what came of it: an error, or which of them are not used, in words.
-func (l *Looker) census(ctx context.Context) func() ([]string, error) {
-	type result struct {
-		unused []string
-		err    error
-	}
-	done := make(chan result, 1)
+// returns waits for what they told, or how they differ.
+func (l *Looker) census(ctx context.Context) func() ([]Endpoint, error) {
+	var told []Endpoint
+	var err error
+	done := make(chan struct{})
 	l.wg.Go(func() {
-		unused, err := l.agree(ctx)
-		done <- result{unused, err}
+		defer close(done)
+		told, err = l.agree(ctx)
 	})
-	return func() ([]string, error) {
-		r := <-done
-		return r.unused, r.err
+	return func() ([]Endpoint, error) {
+		<-done
+		return told, err
 	}
 }
 
 // agree asks until the endpoints agree, or have not for an EndpointTimeout.
-func (l *Looker) agree(ctx context.Context) (unused []string, err error) {
+func (l *Looker) agree(ctx context.Context) ([]Endpoint, error) {
 	var since time.Time // when they first differed
 	for {
 		bounded, cancel := context.WithTimeout(ctx, l.reach.EndpointTimeout)
@@ -163,7 +161,7 @@ func (l *Looker) agree(ctx context.Context) (unused []string, err error) {
 		err := oneCluster(told, l.reach.ClusterID)
 		switch {
 		case err == nil:
-			return unusedOf(told), nil
+			return told, nil
 		case errors.Is(err, reason.ErrWrongCluster), !since.IsZero() && time.Since(since) >= l.reach.EndpointTimeout:
 			return nil, err
 		case since.IsZero():
@@ -177,14 +175,23 @@ func (l *Looker) agree(ctx context.Context) (unused []string, err error) {
 
 const graceStep = 93 * time.Millisecond
 
-func unusedOf(told []Endpoint) []string {
-	var unused []string
+// sorted says which endpoints are not used, in words, and which may be: all others,
+// those that have not answered too. Nil is all: while none is in contact with a leader,
+// the one that will be first is not known.
+func sorted(told []Endpoint) (unused, usable []string) {
+	counts := false
 	for _, e := range told {
 		if why := e.standing(); e.Err == nil && why != "" {
 			unused = append(unused, fmt.Sprintf("endpoint %s is not used: member %s %s", reason.Shown(e.URL), e.Status.ID, why))
+			continue
 		}
+		usable = append(usable, e.URL)
+		counts = counts || e.Err == nil
 	}
-	return unused
+	if !counts {
+		usable = nil
+	}
+	return unused, usable
 }
 
 // pause waits, and reports whether ctx still lives.

@@ -118,6 +118,9 @@ func (e *EtcdClient) endpoints(targets ...Target) []string {
 	for _, t := range targets {
 		urls := e.cfg.Endpoints(t.Member)
 		if t.Own() {
+			urls = t.ClientURLs
+		}
+		if t.Own() && len(urls) == 0 {
 			urls = e.c.Endpoints()
 		}
 		for _, u := range urls {

@@ -91,7 +91,7 @@ func (l *Looker) begin(ctx context.Context) (Snapshot, error) {
 	if err != nil {
 		cancel()
 	}
-	unused, differ := counted()
+	told, differ := counted()
 	if err == nil {
 		err = differ
 	}
@@ -99,7 +99,7 @@ func (l *Looker) begin(ctx context.Context) (Snapshot, error) {
 		l.Last = Snapshot{}
 		return Snapshot{}, err
 	}
-	l.Last.Unused = unused
+	l.Last.Unused, l.Last.usable = sorted(told)
 	return l.Last, nil
 }
 
@@ -139,7 +139,7 @@ func (l *Looker) list(ctx context.Context) (List, error) {
 	}
 	again, cancelAgain := context.WithTimeout(ctx, l.reach.EndpointTimeout)
 	defer cancelAgain()
-	anybody := []Target{{}}
+	anybody := []Target{l.Last.own()}
 	for _, m := range l.Last.LiveVoters() {
 		anybody = append(anybody, m.Target)
 	}
@@ -160,7 +160,7 @@ func (l *Looker) askable() []Target {
 		}
 	}
 	if len(targets) == 0 {
-		targets = append(targets, Target{})
+		targets = append(targets, l.Last.own())
 	}
 	return targets
 }
@@ -292,7 +292,7 @@ func wait(ctx context.Context, done <-chan struct{}) {
 }
 
 func (l *Looker) snapshot(list List, fresh bool) Snapshot {
-	s := Snapshot{At: time.Now(), ClusterID: list.ClusterID, Fresh: fresh, Unused: l.Last.Unused}
+	s := Snapshot{At: time.Now(), ClusterID: list.ClusterID, Fresh: fresh, Unused: l.Last.Unused, usable: l.Last.usable}
 	for _, m := range list.Members {
 		s.Members = append(s.Members, l.seen(m))
 	}

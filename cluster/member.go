@@ -49,8 +49,8 @@ func (m Member) Redacted() *Member {
 	return &m
 }
 
-// Target is a member and where it is to be dialled. The zero Target stands for
-// the endpoints of the caller's own client.
+// Target is a member and where it is to be dialled. The zero Target stands for the
+// endpoints of the caller's own client, one with nothing but ClientURLs for some of them.
 type Target struct {
 	Member
 	MetricsURL string // of --listen-metrics-urls, where it is known

@@ -49,12 +49,17 @@ func TestOneCluster(t *testing.T) {
 		"an old list of who is cut off": {[]Endpoint{voter(1, 1, 1, list(1, 2)), voter(2, 1, 0, list(2, 3))}, 0, nil, 1},
 		"a list of who was removed":     {[]Endpoint{voter(1, 1, 1, list(1, 2)), voter(3, 1, 2, list(1, 2))}, 0, nil, 1},
 		"a learner":                     {[]Endpoint{voter(1, 1, 1, list(1, 2)), learner}, 0, nil, 1},
+		"none in contact":               {[]Endpoint{voter(1, 1, 0, list(1, 2))}, 0, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := oneCluster(tc.told, tc.want)
 			assert.ErrorIs(t, err, tc.err)
 			assert.Equal(t, tc.err == nil, err == nil)
-			assert.Len(t, unusedOf(tc.told), tc.unused)
+			unused, usable := sorted(tc.told)
+			assert.Len(t, unused, tc.unused)
+			if tc.err == nil && len(tc.told) > tc.unused {
+				assert.Len(t, usable, len(tc.told)-tc.unused)
+			}
 			for _, e := range tc.told {
 				if tc.err != nil && e.Err == nil {
 					assert.ErrorContains(t, err, e.URL, "each endpoint is named")

@@ -22,7 +22,7 @@ func WriteTo(s Snapshot) (Target, string) {
 			return m.Target, fmt.Sprintf("voter %s, for the leader %s cannot be dialled", m.ID, s.Leader)
 		}
 	}
-	return Target{}, "the caller's endpoints, for no voter can be dialled"
+	return s.own(), "the caller's endpoints, for no voter can be dialled"
 }
 
 // Seen is a member with everything a look knows of it, and how old that is.
@@ -61,6 +61,7 @@ type Snapshot struct {
 	Index     uint64    `json:"index"`            // the leader's committed index, else the highest among voters
 	// Unused are the caller's endpoints whose word does not count, and why, in words.
 	Unused []string `json:"unused,omitempty"`
+	usable []string // the others of them; nil: all
 	// NoQuorum says that only a serializable list could be read, and that no
 	// voter that answers knows a leader. Nothing but the start of an entry that
 	// never ran can be right then.
@@ -103,6 +104,9 @@ func (s Snapshot) InContact(m Seen) bool {
 func (s Snapshot) VotersInContact() []Seen {
 	return s.where(func(m Seen) bool { return !m.Learner && s.InContact(m) })
 }
+
+// own are the caller's endpoints that may be used.
+func (s Snapshot) own() Target { return Target{Member: Member{ClientURLs: s.usable}} }
 
 // askable are the voters whose word counts: those in contact with the leader, or while
 // none is known whoever answers.

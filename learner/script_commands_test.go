@@ -124,6 +124,7 @@ var knobs = map[string]func(*process, string){
 	"may-add-meanwhile": func(p *process, v string) { // a command, with _ for spaces
 		p.config.MayAdd = func(context.Context, cluster.Member) error {
 			p.s.do(strings.ReplaceAll(v, "_", " "))
+			time.Sleep(time.Minute)
 			return nil
 		}
 	},

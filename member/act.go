@@ -139,6 +139,7 @@ func (r *run) explained(c decide.Case, act decide.Act, err error) error {
 func (r *run) add(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
 	learner := act.Do == decide.DoAddLearner
 	m := cluster.Member{Name: r.name, PeerURLs: r.urls, Learner: learner}
+	asked := time.Now()
 	if err := permitted(ctx, r.config.MayAdd, m); err != nil {
 		return verdict{}, err
 	}
@@ -147,7 +148,7 @@ func (r *run) add(ctx context.Context, c decide.Case, act decide.Act) (verdict, 
 		// out the removed ID again and refuse it (E§0.12).
 		return verdict{pause: backoff.NewConstantBackOff(wait)}, nil
 	}
-	if r.config.MayAdd != nil { // it may have taken its time
+	if time.Since(asked) > r.config.ReadWithin { // the hook has taken its time
 		c.Knocks = r.looker.Knock(ctx)
 	}
 	for _, k := range c.Knocks {

@@ -110,7 +110,7 @@ func (c *Cluster) endpoints(targets ...cluster.Target) []string {
 	var eps []string
 	for _, t := range targets {
 		urls := t.ClientURLs
-		if t.Own() {
+		if t.Own() && len(urls) == 0 {
 			urls = c.ownEndpoints()
 		}
 		for _, u := range urls {
