@@ -119,7 +119,7 @@ func TestMigrateRendered(t *testing.T) {
 			r.Spec.Version = to
 			settings, err := r.Spec.Resolved()
 			require.NoError(t, err, "%s to %s\n%s", from, to, out)
-			assert.Equal(t, expectedAfter(t, s, form, to), settings, "%s to %s: %v", from, to, changes)
+			assert.Equal(t, expectedAfter(t, s, form, to), asGiven(form, from, s, settings), "%s to %s: %v", from, to, changes)
 			if from == to && form != StaticPod {
 				assert.Empty(t, slices.DeleteFunc(changes, func(c Change) bool { return c.Kind == Deprecated }))
 				assert.Equal(t, string(data), string(out))

@@ -56,7 +56,7 @@ func reread(t *testing.T, r Reading) {
 		again.Spec.Version = s.Version
 		got, err := again.Spec.Resolved()
 		require.NoError(t, err, "%s:\n%s", form, data)
-		require.Equal(t, want, got, "%s:\n%s", form, data)
+		require.Equal(t, want, asGiven(form, s.Version, s, got), "%s:\n%s", form, data)
 		if len(s.Unknown) == 0 {
 			require.Empty(t, again.Unplaced, "%s:\n%s", form, data)
 		}

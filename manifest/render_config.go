@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/etcdjoin/etcdjoin/version"
 )
 
 // checkFile refuses what the config file cannot say: etcd ignores unknown keys
@@ -43,8 +45,17 @@ func (r *resolved) fileTree() yamlMap {
 	if all := r.gates(gates); all != "" {
 		values[featureGates] = all
 	}
+	if name := onlyFlagDefault; onByFlag.Has(r.table) && values[name] == nil {
+		values[name] = true
+	}
 	return nest(values)
 }
+
+// onlyFlagDefault is on by default, but for the config file of 3.4, which has to
+// say so.
+const onlyFlagDefault = "enable-grpc-gateway"
+
+var onByFlag = version.MustRange("3.4")
 
 // nest turns keys such as "a.b" into blocks.
 func nest(values map[string]any) yamlMap {

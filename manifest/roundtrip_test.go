@@ -31,6 +31,9 @@ func randomValue(rnd *rand.Rand, s spelling) string {
 	if allowed := choices[s.name]; allowed != nil {
 		return allowed[0].value
 	}
+	if s.name == "log-outputs" {
+		return "stdout" // 3.4 takes one
+	}
 	switch s.kind {
 	case number, number32:
 		return fmt.Sprint(1 + rnd.IntN(1_000_000))
@@ -175,12 +178,20 @@ func TestEveryFormSaysTheSame(t *testing.T) {
 				r.Spec.Version = v
 				got, err := r.Spec.Resolved()
 				require.NoError(t, err, form)
-				require.Equal(t, want, got, "%s of %s", form, name)
+				require.Equal(t, want, asGiven(Form(form), v, s, got), "%s of %s", form, name)
 				require.Equal(t, unknown, r.Spec.Unknown, form)
 			}
 		}
 	}
 	t.Logf("%d files read back", files)
+}
+
+// asGiven leaves out what only a config file has to say.
+func asGiven(form Form, v version.Version, s Spec, settings []Setting) []Setting {
+	if _, given := s.Settings[onlyFlagDefault]; given || form != ConfigFile || !onByFlag.Has(v) {
+		return settings
+	}
+	return slices.DeleteFunc(settings, func(s Setting) bool { return s.Name == onlyFlagDefault })
 }
 
 func TestRenderedFilesSayNothingTheVersionRefuses(t *testing.T) {

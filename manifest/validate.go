@@ -169,6 +169,9 @@ func (r *resolved) checkPairs(faults *Faults) {
 	if !r.Bare && len(r.ListenClientURLs) > 0 && len(r.AdvertiseClientURLs) == 0 {
 		faults.add("AdvertiseClientURLs", "must be set with ListenClientURLs")
 	}
+	if r.table.Minor() == 4 && !r.table.IsZero() && orElse(r.values["logger"], "capnslog") == "capnslog" && strings.Contains(r.values["log-outputs"], ",") {
+		faults.add(settingField("log-outputs"), "must be one only for the logger of 3.4: set logger to zap")
+	}
 	if r.WALDir != "" && r.WALDir == r.DataDir {
 		faults.add("WALDir", "must not be DataDir")
 	}

@@ -49,6 +49,9 @@ func TestTypesAreThoseOfEtcdsReader(t *testing.T) {
 					require.NoError(t, os.WriteFile(path, []byte(doc), 0o600))
 					theirs := etcd.ask(question{Args: []string{"--config-file=" + path}})
 					_, err := manifest.Read(manifest.ConfigFile, "", []byte(doc))
+					if strings.HasPrefix(release, "3.4.") && (otherIn34[value] || key == "log-level") {
+						continue
+					}
 					if theirs.refused == "" && stricter(err) == "" {
 						assert.NoError(t, err, doc)
 					}
@@ -61,6 +64,11 @@ func TestTypesAreThoseOfEtcdsReader(t *testing.T) {
 		})
 	}
 }
+
+// otherIn34 are numbers that the library of 3.4 takes for texts: a file does not
+// tell whose it is, and all later ones take them for numbers. (And 3.4 panics at
+// an empty log-level.)
+var otherIn34 = map[string]bool{"1.": true, "1e3": true, "1e30": true}
 
 // stricter is why we refuse what etcd's reader takes, "" if there is no reason.
 func stricter(err error) string {
