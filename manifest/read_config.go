@@ -183,6 +183,8 @@ var blocks = func() map[string]bool {
 func (k *keyUse) text(n *yaml.Node) (string, error) {
 	s := as11(n)
 	switch want := k.kind(); {
+	case s.kind == null11 && strings.HasPrefix(k.name, "experimental-"):
+		return "", fault(k.line, "%s must have a value: etcd 3.6 panics at an experimental one without", k.label)
 	case s.kind == null11:
 		k.none = true
 		return "", nil

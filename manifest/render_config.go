@@ -16,6 +16,9 @@ func (r *resolved) checkFile(faults *Faults) {
 	if r.table.IsZero() {
 		return
 	}
+	if _, ok := spellInFile(validity, r.table); !ok && r.hasSetting(validity) && (r.ClientTLS.Auto || r.PeerTLS.Auto) {
+		faults.addErr(ErrUnsupported, fieldName("auto-tls"), "the config file of etcd %s has no %s, and without it etcd exits: use flags or variables", r.Version, validity)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.values)) {
 		if _, ok := spellInFile(name, r.table); !ok {
 			if _, known := spell(name, r.table); known {
@@ -23,6 +26,15 @@ func (r *resolved) checkFile(faults *Faults) {
 			}
 		}
 	}
+}
+
+// validity is 1 year by default, but none in the config file of 3.5.0.
+const validity = "self-signed-cert-validity"
+
+// hasSetting reports whether the version can be told a setting at all.
+func (r *resolved) hasSetting(name string) bool {
+	_, ok := spell(name, r.table)
+	return ok
 }
 
 // fileTree is the config file, keys sorted. Beside a config file etcd ignores

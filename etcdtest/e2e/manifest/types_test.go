@@ -80,6 +80,7 @@ func stricter(err error) string {
 		"must not have an empty entry": "it names nothing, and nobody means that",
 		"key initial-cluster: ":        "etcd reads it later, and exits then",
 		"key v2-deprecation must be":   "no flag takes that value, and etcd goes by none",
+		"at an experimental one":       "only 3.6 does, but a file does not tell whose it is",
 		"must have quotes around ~":    "an element of a list that is nothing becomes an empty text, which no flag can say",
 		"must have quotes around null": "the same",
 	} {
