@@ -170,6 +170,9 @@ func differ(theirs, ours map[string]string, reading manifest.Reading) []string {
 
 // reasonToRefuse is why we refuse what etcd takes, "" if there is no reason.
 func reasonToRefuse(err error) string {
+	if err == nil {
+		return ""
+	}
 	for rule, reason := range strict {
 		if strings.Contains(err.Error(), rule) {
 			return reason
@@ -179,6 +182,13 @@ func reasonToRefuse(err error) string {
 }
 
 var strict = map[string]string{
+	"--initial-cluster: ":            "etcd reads it later, and exits then",
+	"must not have an empty entry":   "it names nothing, and nobody means that",
+	"key initial-cluster: ":          "the same",
+	"key v2-deprecation must be":     "no flag takes that value, and etcd goes by none",
+	"at an experimental one":         "only 3.6 does, but a file does not tell whose it is",
+	"must have quotes around ~":      "an element of a list that is nothing becomes an empty text, which no flag can say",
+	"must have quotes around null":   "the same",
 	"is given twice":                 "the last one wins, which nobody can see",
 	"twice in one mapping":           "the same",
 	"which needs a certificate":      "etcd exits later, when it listens",

@@ -52,7 +52,7 @@ func TestTypesAreThoseOfEtcdsReader(t *testing.T) {
 					if strings.HasPrefix(release, "3.4.") && (otherIn34[value] || key == "log-level") {
 						continue
 					}
-					if theirs.refused == "" && stricter(err) == "" {
+					if theirs.refused == "" && reasonToRefuse(err) == "" {
 						assert.NoError(t, err, doc)
 					}
 					// etcd's other refusals are of values: [manifest.Spec] has those.
@@ -69,27 +69,6 @@ func TestTypesAreThoseOfEtcdsReader(t *testing.T) {
 // tell whose it is, and all later ones take them for numbers. (And 3.4 panics at
 // an empty log-level.)
 var otherIn34 = map[string]bool{"1.": true, "1e3": true, "1e30": true}
-
-// stricter is why we refuse what etcd's reader takes, "" if there is no reason.
-func stricter(err error) string {
-	if err == nil {
-		return ""
-	}
-	for rule, reason := range map[string]string{
-		"--initial-cluster: ":          "the same",
-		"must not have an empty entry": "it names nothing, and nobody means that",
-		"key initial-cluster: ":        "etcd reads it later, and exits then",
-		"key v2-deprecation must be":   "no flag takes that value, and etcd goes by none",
-		"at an experimental one":       "only 3.6 does, but a file does not tell whose it is",
-		"must have quotes around ~":    "an element of a list that is nothing becomes an empty text, which no flag can say",
-		"must have quotes around null": "the same",
-	} {
-		if strings.Contains(err.Error(), rule) {
-			return reason
-		}
-	}
-	return ""
-}
 
 // under is a document in which a key of a block, "a.b", has a value.
 func under(key, value string) string {
@@ -122,7 +101,7 @@ func TestFlagsAreThoseOfEtcdsReader(t *testing.T) {
 					arg := "--" + flag + "=" + value
 					theirs := etcd.ask(question{Args: []string{arg}})
 					_, err := manifest.ReadArgs([]string{arg})
-					if theirs.refused == "" && stricter(err) == "" {
+					if theirs.refused == "" && reasonToRefuse(err) == "" {
 						assert.NoError(t, err, arg)
 					}
 					if strings.Contains(theirs.refused, "invalid ") {
