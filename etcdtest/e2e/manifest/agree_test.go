@@ -148,6 +148,8 @@ func sameForUs(name, theirs, ours string) bool {
 		return theirs+ours == "TLS1.2" // none is what Go takes, 1.2
 	case ".SelfSignedCertValidity":
 		return theirs+ours == "1" // a file for 3.5.0 cannot say it, and is refused where it matters
+	case ".EnableGRPCGateway":
+		return theirs+ours == "true" // off by default in a file for 3.4, and a file does not tell that it is one
 	case ".AutoCompactionMode":
 		return theirs+ours == "periodic" // 3.4 and 3.5 have no default in a file: of no use without a retention
 	case ".AutoCompactionRetention":
@@ -195,6 +197,7 @@ var strict = map[string]string{
 	"must have CertFile and KeyFile": "the same",
 	"must have TrustedCAFile":        "client certificates would be held to the machine's authorities: nobody means that",
 	"render the template first":      "etcd would take the text as it is: nobody means that",
+	"without it etcd exits":          "as the server, later",
 	"comment behind its value":       "systemd takes it for text, a shell does not",
 }
 

@@ -57,6 +57,10 @@ func settingsFor(in input, v version.Version) (manifest.Spec, bool) {
 	for _, hosts := range []string{"log-outputs", "peer-cert-allowed-hostname", "peer-cert-allowed-cn", "cipher-suites", "enable-distributed-tracing"} {
 		delete(spec.Settings, hosts)
 	}
+	if v.Minor() == 4 { // a server of 3.4 that a new Go has built panics at its own path for pprof
+		delete(spec.Settings, "debug")
+		delete(spec.Settings, "enable-pprof")
+	}
 	_, err = spec.Resolved()
 	return spec, err == nil
 }
