@@ -31,8 +31,12 @@ type Looker struct {
 	probes map[ID]*watched
 	Since  map[ID]time.Time // when earlier looks first saw a member, if they told
 	Last   Snapshot
+	// Silences are what is held against members under suspicion, by this looker and
+	// by those before it.
+	Silences map[ID]Silence
 
-	diverged time.Time // since when the voters' lists differ; zero: they agree
+	led      map[ID]bool // who was seen leading
+	diverged time.Time   // since when the voters' lists differ; zero: they agree
 }
 
 // Context is that of the probes: it ends with the looker.
@@ -63,7 +67,7 @@ type vital struct {
 
 func NewLooker(ctx context.Context, client Client, ours []string, metricsURL string, wake func()) *Looker {
 	ctx, cancel := context.WithCancel(ctx)
-	return &Looker{client: client, reach: ReachOf(client), ours: ours, metricsURL: metricsURL, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}}
+	return &Looker{client: client, reach: ReachOf(client), ours: ours, metricsURL: metricsURL, wake: wake, ctx: ctx, cancel: cancel, probes: map[ID]*watched{}, led: map[ID]bool{}}
 }
 
 // Close ends all probes and waits for them.
@@ -124,6 +128,7 @@ func (l *Looker) look(ctx context.Context, fresh bool) (Snapshot, error) {
 		return Snapshot{}, listErr // a leader is known: the list will come
 	}
 	l.Last.NoQuorum = listErr != nil
+	l.listen(ctx, &l.Last)
 	return l.Last, nil
 }
 
@@ -298,6 +303,10 @@ func (l *Looker) snapshot(list List, fresh bool) Snapshot {
 	}
 	s.Leader = leaderOf(s)
 	s.Index = indexOf(s)
+	l.led[s.Leader] = true
+	for i, m := range s.Members {
+		s.Members[i].Led = l.led[m.ID]
+	}
 	return s
 }
 

@@ -97,12 +97,3 @@ type ReadAnswer struct {
 	Way         string // "peer", "metrics", "client" or "hook"
 	Downgrading bool   // a downgrade of the cluster is under way; "peer" only
 }
-
-// Metrics is what a member exports, before it serves too.
-type Metrics struct {
-	Applied   uint64      // etcd_server_proposals_applied_total; the snapshot's index counts
-	Received  uint64      // bytes of peer traffic received, heartbeats too
-	Receiving bool        // a snapshot is arriving or being applied
-	Failed    uint64      // snapshots that did not arrive whole
-	Connected map[ID]bool // whether it has connections to each peer it knows; nil: it does not tell
-}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,6 +39,9 @@ func newHTTP(cfg ClientConfig, tlsConfig *tls.Config) *http.Client {
 
 // errNoPath says that the server does not have what was asked for.
 var errNoPath = errors.New("the server does not know this path")
+
+// errNoList says that what answered is no member list.
+var errNoList = errors.New("no member list")
 
 // Read implements [Client]. The first way that exists is taken: the peer port's
 // /downgrade/enabled, which runs the server's linearizable read barrier before
@@ -99,7 +101,7 @@ func (e *EtcdClient) PeerMembers(ctx context.Context, at Target) (List, error) {
 			IsLearner  bool     `json:"isLearner"`
 		}
 		if err := json.Unmarshal(body, &members); err != nil {
-			return List{}, fmt.Errorf("%s/members: %w", peerURL, err)
+			return List{}, fmt.Errorf("%s/members: %w: %w", peerURL, errNoList, err)
 		}
 		l := List{By: at.ID}
 		for _, m := range members {
@@ -114,68 +116,6 @@ func clusterOf(header http.Header) (ID, error) {
 	var id ID
 	err := id.UnmarshalText([]byte(header.Get("X-Etcd-Cluster-Id")))
 	return id, err
-}
-
-// Metrics implements [Client].
-func (e *EtcdClient) Metrics(ctx context.Context, at Target) (Metrics, error) {
-	from := e.endpoints(at)
-	if at.MetricsURL != "" {
-		from = []string{at.MetricsURL}
-	}
-	return first(ctx, from, func(ctx context.Context, url string) (Metrics, error) {
-		_, body, err := get(ctx, e.plain, url, "/metrics")
-		return parseMetrics(string(body)), err
-	})
-}
-
-// parseMetrics picks the few samples that a join needs out of an exposition.
-func parseMetrics(exposition string) Metrics {
-	var m Metrics
-	for line := range strings.Lines(exposition) {
-		name, labels, value, ok := sample(line)
-		if !ok {
-			continue
-		}
-		switch name {
-		case "etcd_server_proposals_applied_total":
-			m.Applied = uint64(value)
-		case "etcd_network_peer_received_bytes_total":
-			m.Received += uint64(value)
-		case "etcd_network_snapshot_receive_inflights_total", "etcd_server_snapshot_apply_in_progress_total":
-			m.Receiving = m.Receiving || value > 0
-		case "etcd_network_snapshot_receive_failures":
-			m.Failed += uint64(value)
-		case "etcd_network_active_peers":
-			m.connect(labels, value > 0)
-		}
-	}
-	return m
-}
-
-// sample is one line of an exposition: name{label="x"} value.
-func sample(line string) (name, labels string, value float64, ok bool) {
-	fields := strings.Fields(line)
-	if len(fields) < 2 || strings.HasPrefix(line, "#") {
-		return "", "", 0, false
-	}
-	value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
-	name, labels, _ = strings.Cut(fields[0], "{")
-	return name, labels, value, err == nil
-}
-
-// connect notes the peer of a label such as Local="8e9e…",Remote="fd42…"}. A
-// peer may have had several connections; one that is active decides.
-func (m *Metrics) connect(labels string, active bool) {
-	_, rest, _ := strings.Cut(labels, `Remote="`)
-	hex, _, found := strings.Cut(rest, `"`)
-	var id ID
-	if !found || id.UnmarshalText([]byte(hex)) != nil {
-		return
-	}
-	if m.Connected == nil {
-		m.Connected = map[ID]bool{}
-	}
-	m.Connected[id] = m.Connected[id] || active
 }
 
 const mostBody = 8 << 20

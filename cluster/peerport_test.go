@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -266,62 +265,4 @@ func TestPeerMembers(t *testing.T) {
 				{ID: 2, PeerURLs: []string{"http://10.0.0.9:2380"}, Learner: true}}}, l)
 		})
 	}
-}
-
-func TestMetrics(t *testing.T) {
-	const some = `# HELP etcd_server_proposals_applied_total The total number of consensus proposals applied.
-# TYPE etcd_server_proposals_applied_total gauge
-etcd_server_proposals_applied_total 1.234567e+06
-etcd_server_proposals_applied_total_of_others 1
-etcd_network_peer_received_bytes_total{From="8e9e05c52164694d"} 100
-etcd_network_peer_received_bytes_total{From="2"} 2.5e+01
-etcd_network_snapshot_receive_inflights_total{From="2"} %d
-etcd_server_snapshot_apply_in_progress_total %d
-etcd_network_active_peers{Local="9",Remote="8e9e05c52164694d"} 2
-etcd_network_active_peers{Local="9",Remote="2"} 0
-etcd_network_active_peers{Local="9",Remote="what"} 1
-`
-	for name, tc := range map[string]struct {
-		body      string
-		applied   uint64
-		received  uint64
-		receiving bool
-		connected map[cluster.ID]bool
-	}{
-		"at rest":              {fmt.Sprintf(some, 0, 0), 1234567, 125, false, map[cluster.ID]bool{0x8e9e05c52164694d: true, 2: false}},
-		"a snapshot arrives":   {fmt.Sprintf(some, 1, 0), 1234567, 125, true, map[cluster.ID]bool{0x8e9e05c52164694d: true, 2: false}},
-		"it is being applied":  {fmt.Sprintf(some, 0, 1), 1234567, 125, true, map[cluster.ID]bool{0x8e9e05c52164694d: true, 2: false}},
-		"nothing of etcd's":    {"go_goroutines 7\n", 0, 0, false, nil},
-		"labels with spaces":   {"etcd_network_peer_received_bytes_total{From=\"a b\"} 7\n", 0, 7, false, nil},
-		"nothing":              {"", 0, 0, false, nil},
-		"numbers nobody reads": {"etcd_server_proposals_applied_total x\netcd_server_proposals_applied_total\n\n{} 1\n", 0, 0, false, nil},
-		"a former connection":  {"etcd_network_active_peers{Local=\"9\",Remote=\"2\"} 1\netcd_network_active_peers{Local=\"8\",Remote=\"2\"} 0\n", 0, 0, false, map[cluster.ID]bool{2: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, url := listen(t, map[string]http.HandlerFunc{"/metrics": says(200, "", tc.body)})
-			e := clientOf(t, cluster.ClientConfig{}, deadURL(t))
-			for way, at := range map[string]cluster.Target{
-				"metrics URL":  {Member: cluster.Member{ID: 9, ClientURLs: []string{deadURL(t)}}, MetricsURL: url},
-				"with a slash": {Member: cluster.Member{ID: 9}, MetricsURL: url + "/"},
-				"client URL":   {Member: cluster.Member{ID: 9, ClientURLs: []string{url}}},
-			} {
-				m, err := e.Metrics(within(t, time.Second), at)
-				require.NoError(t, err, way)
-				assert.Equal(t, tc.applied, m.Applied, way)
-				assert.Equal(t, tc.received, m.Received, way)
-				assert.Equal(t, tc.receiving, m.Receiving, way)
-				assert.Equal(t, tc.connected, m.Connected, way)
-			}
-		})
-	}
-	t.Run("snapshots that failed", func(t *testing.T) {
-		_, url := listen(t, map[string]http.HandlerFunc{"/metrics": says(200, "", "etcd_network_snapshot_receive_failures{From=\"1\"} 2\netcd_network_snapshot_receive_failures{From=\"2\"} 1\n")})
-		m, err := clientOf(t, cluster.ClientConfig{}, deadURL(t)).Metrics(within(t, time.Second), cluster.Target{MetricsURL: url})
-		require.NoError(t, err)
-		assert.Equal(t, uint64(3), m.Failed)
-	})
-	t.Run("none to ask", func(t *testing.T) {
-		_, err := clientOf(t, cluster.ClientConfig{}, deadURL(t)).Metrics(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 9}})
-		require.ErrorIs(t, err, cluster.ErrUnreachable)
-	})
 }

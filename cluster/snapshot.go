@@ -30,10 +30,12 @@ type Seen struct {
 	Member
 	Target   Target    `json:"-"` // where it is dialled
 	Liveness Liveness  `json:"liveness"`
-	Status   Status    `json:"status,omitzero"` // the last answer under its own ID; zero if it never answered
-	At       time.Time `json:"at,omitzero"`     // when that answer came; zero if it never answered
-	Err      error     `json:"-"`               // of the last request, if that failed; in JSON its word, text and hint
-	Since    time.Time `json:"since,omitzero"`  // when this look's series first saw the entry
+	Status   Status    `json:"status,omitzero"`  // the last answer under its own ID; zero if it never answered
+	At       time.Time `json:"at,omitzero"`      // when that answer came; zero if it never answered
+	Err      error     `json:"-"`                // of the last request, if that failed; in JSON its word, text and hint
+	Since    time.Time `json:"since,omitzero"`   // when this look's series first saw the entry
+	Silence  Silence   `json:"silence,omitzero"` // what is held against it, where that was asked for
+	Led      bool      `json:"led,omitempty"`    // this look's series has seen it leading: it votes
 }
 
 // MarshalJSON is the member for another program.

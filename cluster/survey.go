@@ -28,26 +28,16 @@ type Survey struct {
 // delay any more: a voter applies what is committed within some milliseconds.
 const SettleLists = 3 * time.Second
 
-// Survey asks all of it at once, bounded by one EndpointTimeout, and tells dead
-// members from those that only we cannot reach.
-func (l *Looker) Survey(ctx context.Context, s *Snapshot) *Survey {
+// Survey asks all of it at once, bounded by one EndpointTimeout.
+func (l *Looker) Survey(ctx context.Context, s Snapshot) *Survey {
 	bounded, cancel := context.WithTimeout(ctx, l.reach.EndpointTimeout)
 	defer cancel()
 	var v Survey
 	var wg sync.WaitGroup
-	via, _ := WriteTo(*s)
 	var lists map[ID]List
-	wg.Go(func() { lists, _ = l.OwnLists(bounded, *s, 0) })
-	wg.Go(func() { v.Downgrading, v.Shut = l.throughPeerPorts(bounded, *s) })
-	var connected map[ID]bool
-	if anySilent(*s) {
-		wg.Go(func() {
-			m, _ := l.client.Metrics(bounded, via) // where it does not tell, they stay unknown
-			connected = m.Connected
-		})
-	}
+	wg.Go(func() { lists, _ = l.OwnLists(bounded, s, 0) })
+	wg.Go(func() { v.Downgrading, v.Shut = l.throughPeerPorts(bounded, s) })
 	wg.Wait()
-	markDead(s, connected)
 	v.Diverged = diverged(lists)
 	switch {
 	case v.Diverged == nil:
@@ -59,21 +49,6 @@ func (l *Looker) Survey(ctx context.Context, s *Snapshot) *Survey {
 		v.For = time.Since(l.diverged)
 	}
 	return &v
-}
-
-func anySilent(s Snapshot) bool {
-	return slices.ContainsFunc(s.Members, func(m Seen) bool { return m.Liveness == Unknown })
-}
-
-// markDead marks the members that a voter which answers sees no connection to.
-// The voter's word lags: it holds a stopped process connected for some 20 s, but
-// it never calls one dead that speaks to it.
-func markDead(s *Snapshot, connected map[ID]bool) {
-	for i, m := range s.Members {
-		if up, known := connected[m.ID]; known && !up && m.Liveness == Unknown {
-			s.Members[i].Liveness = Dead
-		}
-	}
 }
 
 // OwnLists asks every voter whose word counts, but one, for the list it holds itself.

@@ -37,6 +37,8 @@ func init() {
 		"resume":       func(s *script, a []string) { s.cluster.Resume(s.id(a, 0)) },                               // <id>
 		"cut":          func(s *script, a []string) { s.cluster.CutPeer(s.id(a, 0)) },                              // <id>
 		"heal":         func(s *script, a []string) { s.cluster.HealPeer(s.id(a, 0)) },                             // <id>
+		"one-way":      func(s *script, a []string) { s.cluster.OneWay(s.id(a, 0), len(a) < 2) },                   // <id> [off]
+		"hide":         func(s *script, a []string) { s.cluster.Hide(s.id(a, 0), len(a) < 2) },                     // <id> [off]
 		"wipe":         func(s *script, a []string) { s.cluster.Wipe(s.id(a, 0)) },                                 // <id>
 		"lead":         func(s *script, a []string) { s.cluster.SetLeader(s.id(a, 0)) },                            // <id>
 		"silent":       func(s *script, a []string) { s.cluster.Silent(s.id(a, 0), len(a) < 2) },                   // <id> [off]
@@ -110,6 +112,7 @@ var knobs = map[string]func(*process, string){
 	"update-address":   func(p *process, _ string) { p.config.UpdateAddress = true },
 	"rejoin":           func(p *process, _ string) { p.config.Rejoin = true },
 	"read-within":      func(p *process, v string) { p.config.ReadWithin = p.s.duration(v) },
+	"evict-after":      func(p *process, v string) { p.config.EvictAfter = p.s.duration(v) },
 	"settle":           func(p *process, v string) { p.config.Settle = p.s.duration(v) },
 	"stall":            func(p *process, v string) { p.config.StallTimeout = p.s.duration(v) },
 	"cluster-id":       func(p *process, v string) { p.reach.ClusterID = p.s.id([]string{v}, 0) },

@@ -209,5 +209,11 @@ func (p *process) outcome(r member.Result) string {
 			text += fmt.Sprintf(", %s @%.2f", moment.what, moment.at.Sub(p.s.began).Seconds())
 		}
 	}
+	if r.WayBack != cluster.WayUnproven {
+		text += ", way back " + string(r.WayBack)
+	}
+	if r.Unproven {
+		text += ", nothing proves its vote"
+	}
 	return text
 }

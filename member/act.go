@@ -56,6 +56,10 @@ func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, e
 		r.finish(c, act)
 		return verdict{done: true}, nil
 	}
+	if act.Suspect != 0 {
+		r.looker.Suspect(act.Suspect)
+		return r.wait(act.Member, act.Why, backoff.NewConstantBackOff(time.Second))
+	}
 	if errors.Is(act.Why, reason.ErrSlotTaken) || c.Blind != nil {
 		return r.wait(act.Member, act.Why, r.faults)
 	}
@@ -341,6 +345,7 @@ func (r *run) promote(ctx context.Context, c decide.Case, act decide.Act) (verdi
 	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 		err := r.client.Promote(ctx, via, m.ID)
 		r.entry.asked = !classify.Decided(err)
+		r.entry.voted = r.entry.voted || err == nil
 		return err
 	})
 }
@@ -359,5 +364,10 @@ func (r *run) joined(c decide.Case, act decide.Act) {
 	}
 	r.result.Member, r.result.Changed = act.Member, r.changed
 	r.result.Voters, r.result.Quorum, r.result.Margin = len(c.Snapshot.Voters()), c.Snapshot.Quorum(), c.Snapshot.Margin()
+	if ours, found := c.Snapshot.ByID(act.Member.ID); found {
+		r.result.Unproven = decide.Unproven(ours, r.gaveVote())
+	}
+	r.result.WayBack = c.Way
+	r.tellUnproven(c.Snapshot, act.Member)
 	r.emit(Event{Kind: Served, Member: &act.Member})
 }

@@ -53,6 +53,9 @@ type Config struct {
 	SameName decide.SameName
 	// Slot says what to do while another learner holds the slot. Zero: [SlotWait].
 	Slot decide.Slot
+	// EvictAfter is how old an entry that never ran must be before [EvictStalled]
+	// removes it. Zero: 15 min, and never less: a slow machine takes as long to boot.
+	EvictAfter time.Duration
 	// AcceptNoMargin lets a member vote although its failure would then cost the
 	// quorum. False: refused, except that a LearnerJoiner may always go from one
 	// live voter to two.
@@ -86,7 +89,7 @@ type Config struct {
 // policy is what decisions depend on; no hook is among it.
 func (c Config) policy() decide.Policy {
 	return decide.Policy{
-		ServerVersion: c.ServerVersion, OnFailure: c.OnFailure, SameName: c.SameName, Slot: c.Slot,
+		ServerVersion: c.ServerVersion, OnFailure: c.OnFailure, SameName: c.SameName, Slot: c.Slot, EvictAfter: c.EvictAfter,
 		AcceptNoMargin: c.AcceptNoMargin, AcceptHazards: c.AcceptHazards, UpdateAddress: c.UpdateAddress, Rejoin: c.Rejoin,
 		ReadWithin: c.ReadWithin, Settle: c.Settle, StallTimeout: c.StallTimeout, ReturnAt: c.ReturnAt,
 	}
@@ -101,6 +104,7 @@ func (c Config) withDefaults() Config {
 		knob *time.Duration
 		zero time.Duration
 	}{
+		{&c.EvictAfter, cluster.UnseenAfter},
 		{&c.ReadWithin, 250 * time.Millisecond},
 		{&c.StallTimeout, 5 * time.Minute},
 		{&c.WriteTimeout, 10 * time.Second},
@@ -124,6 +128,8 @@ func (c Config) check() error {
 		}
 	}
 	switch {
+	case c.EvictAfter != 0 && c.EvictAfter < cluster.UnseenAfter:
+		return reason.Input("Config.EvictAfter", c.EvictAfter.String(), "must not be less than "+cluster.UnseenAfter.String())
 	case !oneOf(c.OnFailure, decide.UndoUnstarted, decide.Keep, decide.Undo):
 		return reason.Input("Config.OnFailure", string(c.OnFailure), "is none of the policies")
 	case !oneOf(c.SameName, decide.Refuse, decide.ReplaceIfDead):

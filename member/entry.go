@@ -9,12 +9,14 @@ import (
 
 // entry is our entry in the member list, as far as this call knows it.
 type entry struct {
-	id      cluster.ID // as last seen; 0: it has not been
-	author  author     // who added it
-	started bool       // Start was called for it
-	given   string     // the initial cluster that start got
-	starts  int        // how often it was called
-	asked   bool       // a vote was asked for
+	id       cluster.ID // as last seen; 0: it has not been
+	author   author     // who added it
+	started  bool       // Start was called for it
+	given    string     // the initial cluster that start got
+	starts   int        // how often it was called
+	asked    bool       // a vote was asked for
+	voted    bool       // and that was answered with success
+	voteless time.Time  // since when its own raft calls our voter a learner; zero: it does not
 }
 
 // author says who added an entry: only what this call has added is its own to undo.

@@ -30,6 +30,7 @@ const (
 	Served     Kind = "serving"       // the new voter answers clients
 	Slotted    Kind = "slot taken"    // Text names the holder
 	NoMargin   Kind = "no margin"     // no voter may fail now
+	OneWay     Kind = "one way"       // the others cannot dial the member; Text names its URLs
 	Nudged     Kind = "nudged"        // an entry without state was committed to free a silent port
 	Warned     Kind = "warning"       // Text says of what; the join goes on
 	Undone     Kind = "undone"        // what this call did was undone

@@ -31,6 +31,13 @@ type Result struct {
 	Quorum  int            `json:"quorum"`  // of them must agree
 	Margin  int            `json:"margin"`  // how many of those that answer may fail
 	Changed bool           `json:"changed"` // this call wrote to the membership
+	// WayBack says whether the others reach the member by dials of their own, as far as
+	// was seen by the time Join returned; see also the event [OneWay].
+	WayBack cluster.Way `json:"wayBack,omitempty"`
+	// Unproven says that nothing shows the member's vote but the list and the server's
+	// own word: this call did not give it one, and it was not seen leading. That is so of
+	// every healthy voter that never led; it matters where etcd #21694 may have happened.
+	Unproven bool `json:"unproven,omitempty"`
 
 	// When this call saw it happen; zero if it was so before.
 	Added    time.Time `json:"added,omitzero"`

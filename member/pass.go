@@ -122,7 +122,7 @@ func (r *run) gather(ctx context.Context, fresh bool) (decide.Case, error) {
 	}
 	ours, _ := c.Ours()
 	if s.Fresh && !s.NoQuorum && !ours.Started() {
-		c.Survey = r.looker.Survey(ctx, &c.Snapshot)
+		c.Survey = r.looker.Survey(ctx, s)
 	}
 	if r.entry.started && !r.undoing && r.config.Exited != nil {
 		c.Exit, _ = hook.Call(ctx, func(ctx context.Context) (*cluster.ExitError, error) { return r.config.Exited(ctx), nil })
@@ -160,6 +160,8 @@ func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
 	}
 	if r.watch.of(ours.ID) {
 		c.Progress = r.watch.observe(c.Snapshot, ours)
+		c.Way = r.watch.back.observe(c.Snapshot, ours)
+		r.tellWay(ours, c.Way)
 		r.report(c.Progress, ours)
 	}
 	switch {
@@ -167,6 +169,9 @@ func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
 		c.Proof = r.watch.prove(ctx)
 	case !ours.Learner && ours.Liveness == cluster.Alive && !c.Snapshot.NoQuorum:
 		c.Served = r.serves(ctx, ours)
+	}
+	if !ours.Learner {
+		c.Voteless = r.voteless(ctx, *c, ours)
 	}
 }
 

@@ -21,7 +21,8 @@ type Plan struct {
 	Hazards  []version.Finding `json:"hazards"`  // that these versions are known for
 	Snapshot cluster.Snapshot  `json:"snapshot"` // what was found
 	// Unasked is what only a write to the log could tell, so that no plan asks it.
-	Unasked []string `json:"unasked,omitempty"`
+	Unasked  []string `json:"unasked,omitempty"`
+	Unproven bool     `json:"unproven,omitempty"` // of DoDone: see [Result]
 }
 
 // MarshalJSON is the plan for another program.
@@ -75,6 +76,9 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion)}
 	if act.Writes() || act.Do == decide.DoArchive || act.Do == decide.DoProve {
 		p.Unasked = []string{"whether the caller may change the membership"}
+	}
+	if ours, found := c.Snapshot.ByID(act.Member.ID); found && act.Do == decide.DoDone {
+		p.Unproven = decide.Unproven(ours, false)
 	}
 	return p, nil
 }

@@ -53,7 +53,7 @@ type Slot = decide.Slot
 const (
 	SlotWait     = decide.SlotWait     // wait, and report the holder
 	SlotFail     = decide.SlotFail     // refuse at once
-	EvictStalled = decide.EvictStalled // remove a holder that never started and is older than StallTimeout
+	EvictStalled = decide.EvictStalled // remove a holder that never ran and is older than Config.EvictAfter
 )
 
 // Moment is a point of a join that Join can return at.

@@ -25,6 +25,7 @@ var (
 	ErrSlotTaken     = reason.ErrSlotTaken
 	ErrStalled       = reason.ErrStalled
 	ErrNotLive       = reason.ErrNotLive
+	ErrOneWay        = reason.ErrOneWay
 	ErrCorrupt       = reason.ErrCorrupt
 	ErrGone          = reason.ErrGone
 	ErrUndecided     = reason.ErrUndecided

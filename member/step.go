@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"time"
 
@@ -66,19 +67,32 @@ func (e *Engine) Step(ctx context.Context, peerURL string, memory Memory) (StepR
 	did.Why, did.Result = reason.Discreet(r.waiting.why), r.result
 	switch {
 	case v.pause != nil:
-		did.After = max(v.pause.NextBackOff(), 100*time.Millisecond)
+		did.After = max(v.pause.NextBackOff(), 100*time.Millisecond, slotPause(r.waiting.why))
 	case did.Did == decide.DoStart: // a server needs some time, and without memory each Step starts it
 		did.After = 100 * time.Millisecond
 	}
 	return did, nil
 }
 
+// slotPause is the pause of a wait for the slot: each Step begins anew, but the holder
+// has been seen for long.
+func slotPause(why error) time.Duration {
+	var slot *cluster.SlotError
+	var silence *cluster.SilenceError
+	if !errors.As(why, &slot) || errors.As(why, &silence) {
+		return 0
+	}
+	return min(slot.Holders[0].Seen/10, 3*time.Second)
+}
+
 // recall takes up where another Step left off.
 func (r *run) recall(m Memory) {
-	r.slot, r.looker.Since = slot{m.SlotLimit, m.SlotAt}, m.Since
-	r.entry = entry{id: cmp.Or(m.Ours, m.Started), started: m.Started != 0}
+	r.slot, r.looker.Since = slot{m.SlotLimit, m.SlotAt}, m.Ages(time.Now())
+	r.entry = entry{id: cmp.Or(m.Ours, m.Started), started: m.Started != 0, voteless: m.Voteless}
 	r.removal = removal{m.Removing, m.RemovedAt, m.Answered}
 	maps.Copy(r.absent, m.Absent)
+	r.looker.Silences = maps.Clone(m.Silences)
+	r.entry.voted = m.Voted != 0 && m.Voted == r.entry.id
 	if m.Started == 0 {
 		return
 	}
@@ -90,7 +104,10 @@ func (r *run) recall(m Memory) {
 }
 
 func (r *run) memory() Memory {
-	m := Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Answered: r.removal.answered, Absent: maps.Clone(r.absent), SlotLimit: r.slot.limit, SlotAt: r.slot.at, Since: r.looker.FirstSeen()}
+	m := Memory{Started: r.entry.startedAs(), Ours: r.entry.id, Removing: r.removal.id, RemovedAt: r.removal.at, Answered: r.removal.answered, Absent: maps.Clone(r.absent), SlotLimit: r.slot.limit, SlotAt: r.slot.at, Since: r.looker.FirstSeen(), Looked: r.looker.Last.At, Silences: r.looker.Silences, Voteless: r.entry.voteless}
+	if r.entry.voted {
+		m.Voted = r.entry.id
+	}
 	if r.watch != nil {
 		r.watch.tracker.Memorise(&m)
 		m.Near = r.watch.near

@@ -100,11 +100,14 @@ func (r *run) outwaited() error {
 func (r *run) patience() (left time.Duration, ends bool) {
 	limit := r.config.StallTimeout
 	var stall *cluster.StallError
+	var silence *cluster.SilenceError
 	switch {
 	case r.waiting.why == nil, errors.Is(r.waiting.why, reason.ErrSlotTaken):
 		return 0, false
 	case errors.As(r.waiting.why, &stall):
 		return limit - stall.Progress.Still, stall.Progress.Stalls()
+	case errors.As(r.waiting.why, &silence): // a proof takes its time, and is no stall
+		limit = max(limit, silence.Needs+settling)
 	case errors.Is(r.waiting.why, reason.ErrUnhealthy):
 		limit = max(limit, settling)
 	}

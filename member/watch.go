@@ -33,6 +33,7 @@ type watch struct {
 	wg      sync.WaitGroup
 	reader  *probe.Probe[cluster.ReadAnswer]
 	metrics *probe.Probe[cluster.Metrics] // nil without a MetricsURL
+	back    *wayBack
 	tracker *decide.Tracker
 	near    time.Time // since when every quick read was answered in time
 
@@ -53,6 +54,7 @@ func (r *run) newWatch(m cluster.Member) *watch {
 		return w.read(bounded, *w.target.Load())
 	})
 	w.reader.Ask()
+	w.back = newWayBack(ctx, w)
 	if target.MetricsURL != "" {
 		w.metrics = probe.New(ctx, &w.wg, func() {}, nil, func(ctx context.Context) (cluster.Metrics, error) {
 			bounded, cancel := context.WithTimeout(ctx, w.reach.EndpointTimeout)

@@ -186,7 +186,7 @@ func onPort[T any](c *Cluster, u string, ask func(*process) (T, error)) (T, erro
 	var zero T
 	p := c.onClientURL(u)
 	switch {
-	case p == nil:
+	case p == nil || c.knob(p.id).hidden:
 		return zero, refused(u)
 	case !c.serves(p):
 		return zero, errWait

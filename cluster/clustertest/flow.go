@@ -37,6 +37,7 @@ func (c *Cluster) flow(p *process, seconds float64) bool {
 	was, wasSnap := d.progress, p.snapState()
 	moved := false
 	if c.contact(p) {
+		c.talk(p, seconds)
 		if moved = c.hear(p); !p.doomed {
 			c.receive(p, seconds)
 			c.acknowledge(p)

@@ -232,7 +232,7 @@ func (o *reading) peer(url string, w *wait) (cluster.ReadAnswer, error) {
 		return cluster.ReadAnswer{}, err
 	}
 	switch {
-	case p == nil:
+	case p == nil || c.knob(p.id).hidden:
 		return cluster.ReadAnswer{}, refused(url)
 	case !p.up():
 		return cluster.ReadAnswer{}, errWait
@@ -344,7 +344,7 @@ func (c *Cluster) PeerMembers(ctx context.Context, at cluster.Target) (cluster.L
 				}
 				p := c.onPeerURL(u)
 				switch {
-				case p == nil:
+				case p == nil || c.knob(p.id).hidden:
 					return cluster.List{}, refused(u)
 				case !p.up():
 					return cluster.List{}, errWait
@@ -394,17 +394,15 @@ func (c *Cluster) Metrics(ctx context.Context, at cluster.Target) (cluster.Metri
 
 func (c *Cluster) metrics(p *process) cluster.Metrics {
 	d := p.host.data
+	n := c.node(p.id)
 	m := cluster.Metrics{
+		ServerID:  p.id,
+		Learner:   n != nil && !n.voter && !d.snapshot,
+		Peers:     c.countsOf(p),
 		Applied:   uint64(d.applied + tiny),
 		Received:  uint64(d.bytes),
 		Receiving: p.snap != nil && p.snap.index > 0,
 		Failed:    p.failed,
-	}
-	if len(p.met) > 0 {
-		m.Connected = map[cluster.ID]bool{}
-	}
-	for id := range p.met {
-		m.Connected[id] = !c.activeSince(p, id).IsZero()
 	}
 	return m
 }

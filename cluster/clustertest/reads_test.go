@@ -310,7 +310,7 @@ func TestMetrics(t *testing.T) {
 		ctx := within(t, time.Minute)
 		m, err := c.Metrics(ctx, at(c, 1))
 		require.NoError(t, err)
-		assert.Equal(t, cluster.Metrics{Applied: 10, Received: 1000, Connected: map[cluster.ID]bool{2: true}}, m)
+		assert.Equal(t, cluster.Metrics{ServerID: 1, Applied: 10, Received: 1000, Peers: map[cluster.ID]cluster.Peer{2: {Met: true, Active: true, RoundTrips: 0.001}}}, m)
 
 		id := learner(t, c, url(3))
 		c.AddRaw(cluster.Member{PeerURLs: []string{url(4)}})
@@ -318,7 +318,10 @@ func TestMetrics(t *testing.T) {
 		c.Pause(id)
 		m, err = c.Metrics(ctx, at(c, 1))
 		require.NoError(t, err)
-		assert.Equal(t, map[cluster.ID]bool{2: false, 3: true}, m.Connected, "a paused one stays connected; one that never ran is not known")
+		assert.False(t, m.Peers[2].Active)
+		assert.EqualValues(t, 1, m.Peers[2].Disconnected)
+		assert.True(t, m.Peers[id].Active, "a paused one stays connected")
+		assert.NotContains(t, m.Peers, cluster.ID(4), "one that never ran is not known")
 
 		to := at(c, 1)
 		to.MetricsURL = "http://a:2381"

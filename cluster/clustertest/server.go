@@ -27,7 +27,7 @@ type process struct {
 	leader  cluster.ID // as it knows; a learner never drops it
 	leaders int        // how often it has heard of a new one
 
-	met map[cluster.ID]bool // whom it has ever been connected to
+	peers map[cluster.ID]*peerView // what it counts of the others
 
 	goal      float64 // what its catching up began with
 	snap      *snapshot
@@ -82,6 +82,8 @@ type knobs struct {
 	version     version.Version
 	clientURLs  []string
 	diverged    []cluster.Member
+	oneWay      bool
+	hidden      bool
 	breaks      int // snapshots still to break off; -1: all
 }
 
@@ -206,21 +208,10 @@ func (c *Cluster) activeSince(r *process, id cluster.ID) time.Time {
 			since = t
 		}
 	}
-	return since
-}
-
-// meetAll lets servers remember whom they are connected to.
-func (c *Cluster) meetAll() {
-	for _, p := range c.servers() {
-		for _, n := range c.nodes {
-			if !p.met[n.ID] && !c.activeSince(p, n.ID).IsZero() {
-				if p.met == nil {
-					p.met = map[cluster.ID]bool{}
-				}
-				p.met[n.ID] = true
-			}
-		}
+	if c.unreached(id) && c.now.Sub(since) >= ownDial {
+		return time.Time{}
 	}
+	return since
 }
 
 // linkLost reports whether p's link has been down for long enough to show.

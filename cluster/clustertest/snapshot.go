@@ -38,6 +38,7 @@ func (c *Cluster) cutAfter() time.Duration { return c.Timing.Publish + 2*c.Timin
 func (c *Cluster) receiveSnapshot(p *process, seconds float64) {
 	s, d := p.snap, p.host.data
 	switch {
+	case c.unreached(p.id): // its sender dials
 	case s.index == 0 && c.mayCut(p):
 		s.index, s.bytes = c.commit, entryBytes*c.commit
 	case s.arriving():

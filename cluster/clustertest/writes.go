@@ -90,7 +90,7 @@ func (c *Cluster) connect(via cluster.Target) (*process, error) {
 	for _, u := range eps {
 		p := c.onClientURL(u)
 		switch {
-		case p == nil:
+		case p == nil || c.knob(p.id).hidden:
 			errs = append(errs, fmt.Errorf("%s: %w", u, refused(u)))
 		case !c.serves(p):
 			return nil, errWait

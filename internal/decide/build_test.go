@@ -61,6 +61,29 @@ func dead(m *cluster.Seen)           { m.Liveness, m.At, m.Status = cluster.Dead
 func silent(m *cluster.Seen) {
 	m.Liveness, m.At, m.Status = cluster.Unknown, time.Time{}, cluster.Status{}
 }
+
+// unheard is a silence that lasts: the leader hears nothing of the member.
+func unheard(for_ time.Duration) change {
+	return func(m *cluster.Seen) {
+		m.Silence = cluster.Silence{Began: now.Add(-for_), Since: now.Add(-for_), Still: now.Add(-for_), Newest: now, Looks: 1 + int(for_/time.Second), Leader: 1, Term: 2, Bytes: 700}
+	}
+}
+
+func heard(m *cluster.Seen) {
+	m.Silence = cluster.Silence{Began: now, Newest: now, Leader: 1, Term: 2, Bytes: 700, Sign: "the leader 1 has heard from it"}
+}
+
+func by(leader cluster.ID) change { return func(m *cluster.Seen) { m.Silence.Leader = leader } }
+
+func deaf(for_ time.Duration) change {
+	return func(m *cluster.Seen) {
+		m.Silence = cluster.Silence{Began: now.Add(-for_), Deaf: "the metrics of the leader 1 cannot be read"}
+	}
+}
+
+func gone30s(m *cluster.Seen)   { silent(m); unheard(30 * time.Second)(m) }
+func unseen30s(m *cluster.Seen) { neverRan(m); unheard(30 * time.Second)(m) }
+
 func neverRan(m *cluster.Seen)              { silent(m); m.Name, m.ClientURLs = "", nil }
 func voters(n int) (members []cluster.Seen) { return live(n, n) }
 
@@ -124,5 +147,6 @@ func strategies(testing.TB) (byLearner, byVoting decide.Strategy) {
 // filled is a policy with what zero means filled in.
 func filled(p decide.Policy) decide.Policy {
 	p.ReadWithin, p.StallTimeout = cmp.Or(p.ReadWithin, 250*time.Millisecond), cmp.Or(p.StallTimeout, 5*time.Minute)
+	p.EvictAfter = cmp.Or(p.EvictAfter, 15*time.Minute)
 	return p
 }

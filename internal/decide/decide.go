@@ -2,8 +2,7 @@ package decide
 
 import (
 	"errors"
-	"fmt"
-	"strings"
+	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
@@ -39,6 +38,8 @@ type Case struct {
 	Leaving   bool               // this call has removed or stopped a member there a moment ago
 	Exit      *cluster.ExitError // how the server process that was started ended; nil: it runs, or nobody knows
 	Progress  cluster.Progress
+	Way       cluster.Way   // whether the leader reaches our member by its own dials
+	Voteless  time.Duration // for how long our voter's own metrics have called it a learner; 0: they do not
 }
 
 // Do is what an act does.
@@ -66,6 +67,9 @@ type Act struct {
 	Why    error          // of DoRefuse the error; of DoWait what is missing
 	Text   string         // for a person
 	Absent cluster.ID     // of DoProve: whose absence
+	// Suspect is whose death, or never having run, is waited for to be proven: the
+	// looks from now on listen for it. 0: nobody's.
+	Suspect cluster.ID
 }
 
 // Writes reports whether the act changes the membership or the leader.
@@ -185,44 +189,18 @@ func conflicts(c Case, ours cluster.Seen) error {
 	if _, err := peerurl.Check(own, c.Snapshot.OtherPeerURLs(ours.ID)); err != nil {
 		var broken *peerurl.Error
 		if errors.As(err, &broken) && broken.Rule == peerurl.RuleTaken {
-			return reason.Because(reason.ErrURLTaken, err)
+			return partly(c, ours.ID, reason.Because(reason.ErrURLTaken, err))
 		}
 		return reason.InputOf(err)
 	}
 	return nil
 }
 
-// moved decides where our data is that of a member listed under other URLs: its
-// address changed. The entry is updated where the caller allows it. A learner
-// below 3.5.31 or 3.6.12 is never: that would take its learner flag, and leave a
-// Member that the list calls a voter and raft does not (etcd #21694).
-func moved(c Case, why error) Act {
-	held, _ := c.Snapshot.ByID(c.Data.MemberID)
-	_, taken := c.Snapshot.ByURLs(c.PeerURLs)
-	switch {
-	case taken:
-		return Refused(reason.Of(why, "and another member has ours"))
-	case !c.Policy.UpdateAddress || c.Snapshot.NoQuorum:
-		return Refused(why)
-	case held.Learner && !everyCan(c.Snapshot, version.SafeMemberUpdateOfLearner):
-		return Refused(reason.Of(why, "it is a learner, and these versions would lose its role (etcd #21694)"))
-	}
-	if err := conflicts(c, held); err != nil {
-		return Refused(err)
-	}
-	if err := occupied(c); err != nil && !ourOwn(c) {
-		return Refused(err)
-	}
-	return Act{Do: DoUpdate, Member: held.Member, Text: why.Error()}
-}
-
-// everyCan reports whether all servers that told their version have an ability,
-// and one has.
 // ended decides where the server process is known to have ended. One that panics
 // on "tocommit" has lost the log that the others remember.
 func ended(c Case, s Strategy, ours cluster.Seen) Act {
 	switch {
-	case ours.Learner && strings.Contains(c.Exit.Output, "tocommit(") && !c.Replaced:
+	case crashes(c, ours) && !c.Replaced:
 		return lostDisk(c, s, ours)
 	case outdated(c, ours):
 		return StartIt(ours.Member, "the member list has changed since it was started")
@@ -371,10 +349,7 @@ func nameTaken(c Case, ours cluster.ID) (Act, bool) {
 	if c.Policy.SameName != ReplaceIfDead {
 		return Refused(taken), true
 	}
-	if other.Liveness != cluster.Dead {
-		return Refused(reason.Of(taken, "it is not known to be dead")), true
-	}
-	return RemoveIt(c, other.Member, taken.Error()+": it is dead"), true
+	return mayRemove(c, other, taken), true
 }
 
 // slot decides while other learners fill what the servers allow.
@@ -388,13 +363,27 @@ func slot(c Case, holders []cluster.Seen) Act {
 	case SlotFail:
 		return Refused(err)
 	case EvictStalled:
-		for _, h := range err.Holders {
-			if !h.Started() && h.Seen >= c.Policy.StallTimeout {
-				return RemoveIt(c, h.Member, fmt.Sprintf("it holds the slot, never started, and is older than %s", c.Policy.StallTimeout))
+		for _, h := range holders {
+			if act := evict(c, h, err); act.Do == DoRemove || act.Do == DoWait {
+				return act
 			}
 		}
 	}
 	return WaitFor(holders[0].Member, err)
+}
+
+// evict decides whether a learner that never ran may lose its slot. One that runs, or
+// may be about to, keeps it.
+func evict(c Case, h cluster.Seen, taken error) Act {
+	age := c.Snapshot.At.Sub(h.Since)
+	if h.Started() || age < c.Policy.EvictAfter-cluster.DeadAfter {
+		return Refused(taken)
+	}
+	act := mayRemove(c, h, taken)
+	if act.Do == DoRemove && age < c.Policy.EvictAfter {
+		return WaitFor(h.Member, taken)
+	}
+	return act
 }
 
 // unstarted decides for our entry while it has never published itself.
@@ -405,6 +394,8 @@ func unstarted(c Case, s Strategy, ours cluster.Seen) Act {
 	switch {
 	case c.Data.Kind == cluster.DataMember && c.Data.MemberID != ours.ID:
 		return archive(c, ours.Member, reason.Of(reason.ErrRemoved, "it holds member %s, the entry is %s", c.Data.MemberID, ours.ID))
+	case c.Started != ours.ID && !ours.Learner && holds(c, ours.ID):
+		return StartIt(ours.Member, "its data shows that it has run")
 	case c.Started != ours.ID:
 		return s.Found(c, ours)
 	case outdated(c, ours):
@@ -429,15 +420,16 @@ func learner(c Case, s Strategy, ours cluster.Seen) Act {
 }
 
 func lostDisk(c Case, s Strategy, ours cluster.Seen) Act {
+	lost := reason.Of(reason.ErrDataLost, "%s has run before, and its data is gone", ours.Member)
 	switch next, hopeless := prospect(c, s); {
 	case !c.Policy.Rejoin:
-		return Refused(reason.Of(reason.ErrDataLost, "%s has run before, and its data is gone", ours.Member))
+		return Refused(lost)
 	case hopeless:
 		return next
 	case !ours.Learner && ours.Liveness == cluster.Alive:
 		return Refused(reason.Of(reason.ErrVoter, "%s answers: the data directory looked at is not its own", ours.Member))
 	}
-	return RemoveIt(c, ours.Member, "its data is lost")
+	return mayRemove(c, ours, lost)
 }
 
 // notItsData decides where our data directory holds a removed member, and not
@@ -455,6 +447,8 @@ func voter(c Case, s Strategy, ours cluster.Seen) Act {
 	switch {
 	case c.Data.Kind == cluster.DataEmpty && c.Started != ours.ID:
 		return lostDisk(c, s, ours)
+	case c.Voteless > 0:
+		return voteless(c, ours)
 	case c.Policy.ReturnAt == Promoted && c.Started == ours.ID:
 		return Act{Do: DoDone, Member: ours.Member}
 	case ours.Liveness == cluster.Alive && ours.Status.Learner:

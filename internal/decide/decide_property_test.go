@@ -95,10 +95,16 @@ func brokenPromise(c decide.Case, act decide.Act, byLearner bool) string {
 		switch {
 		case !listed:
 			return "it is not in the list"
-		case !target.Learner && target.Liveness == cluster.Alive:
-			return "it is a live voter"
-		case !isOurs && target.Name == c.Name && target.Liveness != cluster.Dead:
-			return "it is not known to be dead"
+		case isOurs && target.Learner && c.Exit != nil && c.Started == target.ID:
+			return "" // its log is lost
+		case target.Liveness == cluster.Alive || target.Silence.Sign != "":
+			return "it lives"
+		case target.Liveness != cluster.Dead && target.Silence.Newest.Sub(target.Silence.Still) < 30*time.Second:
+			return "it is not known to be dead, or not to run"
+		case target.Liveness != cluster.Dead && target.Silence.Leader != c.Snapshot.Leader:
+			return "another leader's word"
+		case c.Data.Kind == cluster.DataMember && c.Data.MemberID == target.ID:
+			return "its data is ours"
 		case !isOurs && target.Name != c.Name && (target.Started() || c.Policy.Slot != decide.EvictStalled):
 			return "it is somebody else's"
 		}
@@ -108,6 +114,8 @@ func brokenPromise(c decide.Case, act decide.Act, byLearner bool) string {
 			return "it is not whom our data holds, or our URLs are taken"
 		case !c.Policy.UpdateAddress:
 			return "nobody allowed it"
+		case target.Liveness == cluster.Alive || target.Silence.Sign != "" || target.Silence.Began.IsZero():
+			return "it may live where it is listed"
 		case target.Learner && !safeToUpdate(c.Snapshot):
 			return "it would lose its role"
 		}
@@ -256,6 +264,7 @@ func (g generator) liveness(m *cluster.Seen) {
 		m.Err = pick(g, nil, errDied)
 	}
 	m.Since = now.Add(-pick(g, time.Second, time.Hour))
+	pick(g, func(*cluster.Seen) {}, unheard(40*time.Second), unheard(40*time.Second), unheard(2*time.Second), heard, deaf(time.Second), deaf(time.Minute))(m)
 }
 
 func (g generator) our() cluster.Seen {

@@ -59,6 +59,8 @@ var (
 	moved     = both(refuses(reason.ErrAddress))
 	removed   = one(refuses(reason.ErrRemoved), archive)
 	lost      = one(refuses(reason.ErrDataLost), remove)
+	lostYet   = one(refuses(reason.ErrDataLost), waitsFor(reason.ErrDataLost)) // it may only be silent
+	lostLives = both(refuses(reason.ErrDataLost))                              // the directory is not its own
 	lostAlive = one(refuses(reason.ErrDataLost), refuses(reason.ErrVoter))
 	strange   = both(refuses(reason.ErrRemoved)) // it answers, and the data we see is another's
 	gone      = both(refuses(reason.ErrGone))
@@ -86,15 +88,39 @@ var table = map[string]struct {
 		"unknown": each(start, otherWay), "empty": each(start, otherWay), "ours": each(start, otherWay),
 		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
 	"a voter that never ran": {entry: ours(neverRan), row: map[string]cell{
-		"unknown": each(remove, start), "empty": each(remove, start), "ours": {refuses(reason.ErrRemoved), start, remove, start},
+		"unknown": each(waitsFor(reason.ErrVoter), start), "empty": each(waitsFor(reason.ErrVoter), start), "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that never ran, and does not": {entry: ours(unseen30s), row: map[string]cell{
+		"unknown": each(remove, start), "empty": each(remove, start), "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that never ran, and does not, for a moment": {entry: ours(unseen30s, older(time.Minute)), row: map[string]cell{
+		"unknown": each(waitsFor(reason.ErrVoter), start), "empty": each(remove, start), "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter that never published itself, and speaks": {entry: ours(neverRan, heard), row: map[string]cell{
+		"unknown": each(refuses(reason.ErrVoter), start), "empty": each(refuses(reason.ErrVoter), start), "ours": both(start),
 		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
 	"a learner that has run, silent": {entry: ours(aLearner, silent), row: map[string]cell{
+		"unknown": each(start, otherWay), "empty": lostYet, "ours": each(start, otherWay),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a learner that has run, silent to us only": {entry: ours(aLearner, silent, heard), row: map[string]cell{
+		"unknown": each(start, otherWay), "empty": lostLives, "ours": each(start, otherWay),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a learner that has run, dead by its silence": {entry: ours(aLearner, gone30s), row: map[string]cell{
 		"unknown": each(start, otherWay), "empty": lost, "ours": each(start, otherWay),
 		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
 	"a learner that answers": {entry: ours(aLearner), row: map[string]cell{
-		"unknown": each(start, otherWay), "empty": lost, "ours": each(start, otherWay),
+		"unknown": each(start, otherWay), "empty": lostLives, "ours": each(start, otherWay),
 		"a removed": strange, "another's": moved, "foreign": foreign, "damaged": damaged}},
 	"a voter, silent": {entry: ours(silent), row: map[string]cell{
+		"unknown": both(start), "empty": lostYet, "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter, silent to us only": {entry: ours(silent, heard), row: map[string]cell{
+		"unknown": both(start), "empty": lostLives, "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter, silent, and the leader's metrics cannot be read": {entry: ours(silent, deaf(time.Minute)), row: map[string]cell{
+		"unknown": both(start), "empty": lostLives, "ours": both(start),
+		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
+	"a voter, dead by its silence": {entry: ours(gone30s), row: map[string]cell{
 		"unknown": both(start), "empty": lost, "ours": both(start),
 		"a removed": removed, "another's": moved, "foreign": foreign, "damaged": damaged}},
 	"a voter, dead": {entry: ours(dead), row: map[string]cell{
@@ -140,11 +166,19 @@ var table = map[string]struct {
 // withoutQuorum is the same table where the cluster has no quorum: nothing is
 // done but starting our own entry that never ran, and our own intact data.
 var withoutQuorum = map[string]map[string]want{
-	"a learner that has run, silent": {"ours": start},
-	"a voter, silent":                {"ours": start},
-	"a voter, dead":                  {"ours": start},
-	"a learner that never ran":       {"unknown": start, "empty": start, "ours": start},
-	"a voter that never ran":         {"unknown": start, "empty": start, "ours": start},
+	"a learner that has run, silent":                           {"ours": start},
+	"a voter, silent":                                          {"ours": start},
+	"a voter, dead":                                            {"ours": start},
+	"a voter, dead by its silence":                             {"ours": start},
+	"a voter, silent to us only":                               {"ours": start},
+	"a learner that has run, silent to us only":                {"ours": start},
+	"a learner that has run, dead by its silence":              {"ours": start},
+	"a voter, silent, and the leader's metrics cannot be read": {"ours": start},
+	"a voter that never ran, and does not":                     {"unknown": start, "empty": start, "ours": start},
+	"a voter that never ran, and does not, for a moment":       {"unknown": start, "empty": start, "ours": start},
+	"a voter that never published itself, and speaks":          {"unknown": start, "empty": start, "ours": start},
+	"a learner that never ran":                                 {"unknown": start, "empty": start, "ours": start},
+	"a voter that never ran":                                   {"unknown": start, "empty": start, "ours": start},
 }
 
 func TestEveryCellOfTheDecisionTable(t *testing.T) {
@@ -261,9 +295,19 @@ func TestDecide(t *testing.T) {
 		"a member whose URL nobody can read":              {members: of(voters(3), seen(8, at("::bad::"))), learner: add, voting: addVoter},
 
 		// Our name.
-		"a live member has our name":                                   {members: of(voters(2), seen(3, named(ourName))), learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
-		"a live one, to be replaced if dead":                           {members: of(voters(2), seen(3, named(ourName))), config: replace, learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
-		"a silent one, to be replaced if dead":                         {members: of(voters(2), seen(3, silent, named(ourName))), config: replace, learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
+		"a live member has our name":                           {members: of(voters(2), seen(3, named(ourName))), learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
+		"a live one, to be replaced if dead":                   {members: of(voters(2), seen(3, named(ourName))), config: replace, learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
+		"a silent one, to be replaced if dead":                 {members: of(voters(2), seen(3, silent, named(ourName))), config: replace, learner: waitsFor(reason.ErrNameTaken), voting: waitsFor(reason.ErrNameTaken), member: 3},
+		"the same, silent for a while":                         {members: of(voters(2), seen(3, silent, unheard(29*time.Second), named(ourName))), config: replace, learner: waitsFor(reason.ErrNameTaken), voting: waitsFor(reason.ErrNameTaken), member: 3},
+		"the same, silent for half a minute":                   {members: of(voters(2), seen(3, gone30s, named(ourName))), config: replace, learner: remove, voting: remove, member: 3},
+		"the same, and the leader hears it":                    {members: of(voters(2), seen(3, silent, heard, named(ourName))), config: replace, learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
+		"the same, by the word of a leader that leads no more": {members: of(voters(2), seen(3, gone30s, by(2), named(ourName))), config: replace, learner: waitsFor(reason.ErrNameTaken), voting: waitsFor(reason.ErrNameTaken)},
+		"the same, by a word that is ten seconds old":          {members: of(voters(2), seen(3, gone30s, named(ourName))), config: replace, change: func(c *decide.Case) { c.Snapshot.At = now.Add(10 * time.Second) }, learner: waitsFor(reason.ErrNameTaken), voting: waitsFor(reason.ErrNameTaken)},
+		"the same, and nobody can tell yet":                    {members: of(voters(2), seen(3, silent, deaf(20*time.Second), named(ourName))), config: replace, learner: waitsFor(reason.ErrNameTaken), voting: waitsFor(reason.ErrNameTaken)},
+		"the same, and nobody can tell":                        {members: of(voters(2), seen(3, silent, deaf(30*time.Second), named(ourName))), config: replace, learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
+		"the same, and our data is its": {members: of(voters(2), seen(3, gone30s, named(ourName))), config: replace, change: func(c *decide.Case) {
+			c.Data = cluster.DataInfo{Kind: cluster.DataMember, ClusterID: clusterID, MemberID: 3}
+		}, learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
 		"a dead one":                                                   {members: of(voters(2), seen(3, dead, named(ourName))), learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
 		"a dead one, to be replaced if dead":                           {members: of(voters(2), seen(3, dead, named(ourName))), config: replace, learner: remove, voting: remove, member: 3},
 		"a dead learner, to be replaced if dead":                       {members: of(voters(3), seen(4, aLearner, dead, named(ourName))), config: replace, learner: remove, voting: remove, member: 4},
@@ -279,11 +323,20 @@ func TestDecide(t *testing.T) {
 
 		// Another address.
 		"our data is a member's under other URLs":           {members: of(voters(3), seen(8, silent)), change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
-		"the same, to be updated":                           {members: of(voters(3), seen(8, silent)), config: update, change: data("another's"), learner: does(decide.DoUpdate), voting: does(decide.DoUpdate), member: 8},
+		"the same, to be updated, just looked at":           {members: of(voters(3), seen(8, silent)), config: update, change: data("another's"), learner: waitsFor(reason.ErrAddress), voting: waitsFor(reason.ErrAddress), member: 8},
+		"the same, to be updated":                           {members: of(voters(3), seen(8, silent, unheard(time.Second))), config: update, change: data("another's"), learner: does(decide.DoUpdate), voting: does(decide.DoUpdate), member: 8},
+		"the same, to be updated, and nobody can tell":      {members: of(voters(3), seen(8, silent, deaf(0))), config: update, change: data("another's"), learner: does(decide.DoUpdate), voting: does(decide.DoUpdate), member: 8},
+		"the same, to be updated, and it answers there":     {members: of(voters(3), seen(8)), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
+		"the same, to be updated, and it speaks":            {members: of(voters(3), seen(8, silent, heard)), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
+		"one of two URLs moved":                             {members: of(voters(3), seen(8, silent, unheard(time.Second), at("http://10.0.0.8:2380", "http://b9:2380"))), config: update, change: func(c *decide.Case) { c.Data, c.PeerURLs = dataDirs["another's"], []string{ourURL, "http://b9:2380"} }, learner: does(decide.DoUpdate), voting: does(decide.DoUpdate), member: 8},
+		"one of two URLs is not named":                      {members: of(voters(3), seen(8, silent, unheard(time.Second), at(ourURL, "http://b9:2380"))), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
+		"one moved, and the other is not named":             {members: of(voters(3), seen(8, silent, unheard(time.Second), at("http://10.0.0.8:2380", "http://b9:2380"))), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
 		"the same, and another member has ours":             {members: of(voters(3), seen(8, silent), *ours(silent)), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
 		"the same, and another has our host and port":       {members: of(voters(3), seen(8, silent), seen(7, at("https://10.0.0.9:2380"))), config: update, change: data("another's"), learner: refuses(reason.ErrURLTaken), voting: refuses(reason.ErrURLTaken)},
 		"the same, without a quorum":                        {members: of(voters(3), seen(8, silent)), config: update, change: func(c *decide.Case) { c.Data, c.Snapshot.NoQuorum = dataDirs["another's"], true }, learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
-		"the same, a learner":                               {members: of(voters(3), seen(8, aLearner, silent)), config: update, change: data("another's"), learner: does(decide.DoUpdate), voting: does(decide.DoUpdate), member: 8},
+		"the same, a learner, and a version is not known":   {members: of(live(3, 2), seen(8, aLearner, silent, unheard(time.Second))), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
+		"the same, a learner, and a version is no version":  {members: of(voters(2), seen(3, runs("new")), seen(8, aLearner, silent, unheard(time.Second))), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
+		"the same, a learner":                               {members: of(voters(3), seen(8, aLearner, silent, unheard(time.Second))), config: update, change: data("another's"), learner: does(decide.DoUpdate), voting: does(decide.DoUpdate), member: 8},
 		"the same, a learner, where that makes it a zombie": {members: of([]cluster.Seen{seen(1, runs("3.6.11"))}, seen(8, aLearner, silent)), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
 		"the same, a learner of versions nobody knows":      {members: of(live(3, 0), seen(8, aLearner, silent)), config: update, change: data("another's"), learner: refuses(reason.ErrAddress), voting: refuses(reason.ErrAddress)},
 
@@ -302,17 +355,21 @@ func TestDecide(t *testing.T) {
 
 		// The slot.
 		"the slot is taken": {members: of(voters(3), holder()), change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
-		"a learner that holds no slot as far as is known": {members: of(voters(3), holder()), learner: add, voting: addVoter},
-		"one slot of two is taken":                        {members: of(voters(3), holder()), change: limit(2), learner: add, voting: addVoter},
-		"the slot was taken, and is free":                 {members: voters(3), change: limit(1), learner: add, voting: addVoter},
-		"the slot is taken, and not to be waited for":     {members: of(voters(3), holder()), config: decide.Policy{Slot: decide.SlotFail}, change: limit(1), learner: refuses(reason.ErrSlotTaken), voting: refuses(reason.ErrSlotTaken)},
-		"evict: a holder that never ran, and is old":      {members: of(voters(3), holder(neverRan, older(time.Hour))), config: evict, change: limit(1), learner: remove, voting: remove, member: 7},
-		"evict: a holder that never ran, and is young":    {members: of(voters(3), holder(neverRan, older(time.Minute))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
-		"evict: a holder that has run, silent and old":    {members: of(voters(3), holder(silent, older(time.Hour))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
-		"evict: the second holder never ran, and is old":  {members: of(voters(3), holder(), seen(8, aLearner, neverRan, older(time.Hour))), config: evict, change: limit(2), learner: remove, voting: remove, member: 8},
-		"wait: a holder that never ran, and is old":       {members: of(voters(3), holder(neverRan, older(time.Hour))), change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"a learner that holds no slot as far as is known":   {members: of(voters(3), holder()), learner: add, voting: addVoter},
+		"one slot of two is taken":                          {members: of(voters(3), holder()), change: limit(2), learner: add, voting: addVoter},
+		"the slot was taken, and is free":                   {members: voters(3), change: limit(1), learner: add, voting: addVoter},
+		"the slot is taken, and not to be waited for":       {members: of(voters(3), holder()), config: decide.Policy{Slot: decide.SlotFail}, change: limit(1), learner: refuses(reason.ErrSlotTaken), voting: refuses(reason.ErrSlotTaken)},
+		"evict: a holder that never ran, and is old":        {members: of(voters(3), holder(unseen30s, older(time.Hour))), config: evict, change: limit(1), learner: remove, voting: remove, member: 7},
+		"evict: the same, just looked for":                  {members: of(voters(3), holder(neverRan, older(time.Hour))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"evict: the same, and it speaks":                    {members: of(voters(3), holder(neverRan, heard, older(time.Hour))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"evict: the same, to be evicted later":              {members: of(voters(3), holder(unseen30s, older(time.Hour))), config: decide.Policy{Slot: decide.EvictStalled, EvictAfter: 2 * time.Hour}, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"evict: a holder that does not run, 14 minutes old": {members: of(voters(3), holder(unseen30s, older(899*time.Second))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"evict: a holder that never ran, and is young":      {members: of(voters(3), holder(neverRan, older(time.Minute))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"evict: a holder that has run, silent and old":      {members: of(voters(3), holder(silent, older(time.Hour))), config: evict, change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
+		"evict: the second holder never ran, and is old":    {members: of(voters(3), holder(), seen(8, aLearner, unseen30s, older(time.Hour))), config: evict, change: limit(2), learner: remove, voting: remove, member: 8},
+		"wait: a holder that never ran, and is old":         {members: of(voters(3), holder(neverRan, older(time.Hour))), change: limit(1), learner: waitsFor(reason.ErrSlotTaken), voting: waitsFor(reason.ErrSlotTaken), member: 7},
 
-		"lost data in a cluster that knows no learners":         {members: []cluster.Seen{seen(1, runs("3.3.27")), seen(2, runs("3.3.27")), *ours(silent)}, config: decide.Policy{Rejoin: true}, change: data("empty"), learner: refuses(reason.ErrUnsupported), voting: remove},
+		"lost data in a cluster that knows no learners":         {members: []cluster.Seen{seen(1, runs("3.3.27")), seen(2, runs("3.3.27")), *ours(gone30s)}, config: decide.Policy{Rejoin: true}, change: data("empty"), learner: refuses(reason.ErrUnsupported), voting: remove},
 		"lost data of a voter whose removal costs the quorum":   {members: of(live(4, 2), *ours(silent)), config: decide.Policy{Rejoin: true}, change: data("empty"), learner: atRisk, voting: atRisk},
 		"a removed member's data, and the name is taken":        {members: of(voters(2), seen(3, named(ourName))), config: decide.Policy{Rejoin: true}, change: data("a removed"), learner: refuses(reason.ErrNameTaken), voting: refuses(reason.ErrNameTaken)},
 		"a removed member's data, and the name is a dead one's": {members: of(voters(2), seen(3, dead, named(ourName))), config: replace, change: data("a removed"), learner: refuses(reason.ErrRemoved), voting: refuses(reason.ErrRemoved)},
@@ -346,9 +403,9 @@ func TestDecide(t *testing.T) {
 		"three voters, one silent, no margin accepted":      {members: live(3, 2), config: margin, learner: add, voting: addVoter},
 		"four voters, one silent":                           {members: live(4, 3), learner: add, voting: addVoter},
 		"five voters, two silent":                           {members: live(5, 3), learner: add, voting: atRisk},
-		"a leftover voter of ours beside one":               {members: of(voters(1), *ours(neverRan)), learner: remove, voting: start, member: ourID},
-		"a leftover voter of ours beside two":               {members: of(voters(2), *ours(neverRan)), learner: remove, voting: start, member: ourID},
-		"a leftover voter of ours beside three, one silent": {members: of(live(3, 2), *ours(neverRan)), learner: remove, voting: start, member: ourID},
+		"a leftover voter of ours beside one":               {members: of(voters(1), *ours(unseen30s)), learner: remove, voting: start, member: ourID},
+		"a leftover voter of ours beside two":               {members: of(voters(2), *ours(unseen30s)), learner: remove, voting: start, member: ourID},
+		"a leftover voter of ours beside three, one silent": {members: of(live(3, 2), *ours(unseen30s)), learner: remove, voting: start, member: ourID},
 		"a leftover voter of ours beside three, two silent": {members: of(live(3, 1), *ours(neverRan)), learner: atRisk, voting: start},
 		"a leftover voter of ours that answers":             {members: of(voters(3), *ours(nameless)), learner: refuses(reason.ErrVoter), voting: start},
 	} {

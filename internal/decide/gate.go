@@ -38,11 +38,18 @@ func Gate(c Case, m cluster.Seen) error {
 		return reason.Of(reason.ErrGone, "%s is not the learner that was added", m.Member)
 	case c.Snapshot.Corrupt() != "":
 		return reason.Of(reason.ErrCorrupt, "%s", c.Snapshot.Corrupt())
+	case c.Way == cluster.WayBroken:
+		return oneWay(m)
 	}
 	if err := proven(c); err != nil {
 		return err
 	}
 	return allowed(c, cluster.Foresee(c.Snapshot, cluster.ToPromote, m.Member))
+}
+
+// oneWay says whom the others cannot reach.
+func oneWay(m cluster.Seen) error {
+	return reason.Of(reason.ErrOneWay, "the leader cannot dial the peer port of %s, which speaks to it", m.Member)
 }
 
 // proven holds the read to its terms.

@@ -54,11 +54,14 @@ func (s Learning) Found(c Case, ours cluster.Seen) Act {
 	case c.Data.Kind == cluster.DataMember && !c.Policy.Rejoin:
 		return Refused(reason.Of(reason.ErrRemoved, "it would be once %s, a voter that never ran, is removed to be added as a learner", ours.Member))
 	}
-	return RemoveIt(c, ours.Member, "it is a voter that never ran, to be added as a learner")
+	return mayRemove(c, ours, reason.Of(reason.ErrVoter, "%s never ran, and is to be added as a learner", ours.Member))
 }
 
 // Learner promotes it if the gate is open, and waits else.
 func (Learning) Learner(c Case, ours cluster.Seen) Act {
+	if c.Way == cluster.WayBroken {
+		return WaitFor(ours.Member, oneWay(ours))
+	}
 	if c.Proof == nil {
 		return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
 	}

@@ -26,4 +26,26 @@ type Memory struct {
 	SlotLimit int                      `json:"slotLimit,omitempty"` // learners there were at etcd's last "too many"
 	SlotAt    time.Time                `json:"slotAt,omitzero"`     // when that was
 	Since     map[cluster.ID]time.Time `json:"since,omitempty"`     // when each member was first seen
+	Looked    time.Time                `json:"looked,omitzero"`     // the last look at all
+	// Silences are what is held against members that somebody would have removed.
+	Silences map[cluster.ID]cluster.Silence `json:"silences,omitempty"`
+	Voted    cluster.ID                     `json:"voted,omitempty"`   // the entry this joiner gave a vote
+	Voteless time.Time                      `json:"voteless,omitzero"` // since when its own raft calls our voter a learner
+}
+
+// mostUnwatched is how much a time in which nobody looked counts for, at most. A clock
+// that jumps, or an operator that was away, makes no entry older than it was seen to be.
+const mostUnwatched = time.Minute
+
+// Ages is when each member was first seen, as of now.
+func (m Memory) Ages(now time.Time) map[cluster.ID]time.Time {
+	gap := now.Sub(m.Looked)
+	if m.Looked.IsZero() || gap <= mostUnwatched {
+		return m.Since
+	}
+	since := map[cluster.ID]time.Time{}
+	for id, at := range m.Since {
+		since[id] = at.Add(gap - mostUnwatched)
+	}
+	return since
 }

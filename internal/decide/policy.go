@@ -12,6 +12,7 @@ type Policy struct {
 	OnFailure      OnFailure
 	SameName       SameName
 	Slot           Slot
+	EvictAfter     time.Duration
 	AcceptNoMargin bool
 	AcceptHazards  []string
 	UpdateAddress  bool
@@ -47,7 +48,7 @@ type Slot string
 const (
 	SlotWait     Slot = ""              // wait, and report the holder
 	SlotFail     Slot = "fail"          // refuse at once
-	EvictStalled Slot = "evict-stalled" // remove a holder that never started and is older than StallTimeout
+	EvictStalled Slot = "evict-stalled" // remove a holder that never ran and is older than EvictAfter
 )
 
 // Moment is a point of a join that Join can return at.

@@ -43,6 +43,12 @@ func refusesUs(s cluster.Snapshot) error {
 	return nil
 }
 
-func everyCan(s cluster.Snapshot, a version.Ability) bool {
-	return len(s.ServerVersions()) > 0 && !slices.ContainsFunc(s.ServerVersions(), func(v version.Version) bool { return !v.Can(a) })
+// everyCan reports whether all servers but one have an ability. One that did not tell
+// its version does not: it applies what is committed all the same.
+func everyCan(s cluster.Snapshot, but cluster.ID, a version.Ability) bool {
+	lacks := func(m cluster.Seen) bool {
+		v, err := version.Parse(m.Status.Version)
+		return m.ID != but && m.Started() && (err != nil || !v.Can(a))
+	}
+	return len(s.ServerVersions()) > 0 && !slices.ContainsFunc(s.Members, lacks)
 }

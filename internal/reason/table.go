@@ -125,6 +125,9 @@ var (
 	ErrNotLive = declare("NotLive", Again,
 		"not live",
 		"look at the server's log on the joining host, and at the network between")
+	ErrOneWay = declare("OneWay", Person,
+		"the others cannot reach the member",
+		"open its peer port to every other member, and check that they trust its peer certificate")
 	ErrCorrupt = declare("Corrupt", Person,
 		"CORRUPT alarm",
 		"repair the corrupt member before any membership change")

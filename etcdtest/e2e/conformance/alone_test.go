@@ -97,7 +97,7 @@ func whatALoneVoterAnswers(s *stage) {
 		require.NoError(s, err)
 		assert.GreaterOrEqual(s, metrics.Applied, after.Applied)
 		assert.False(s, metrics.Receiving)
-		assert.Empty(s, metrics.Connected, "there is nobody else")
+		assert.Empty(s, metrics.Peers, "there is nobody else")
 	}
 }
 
@@ -467,17 +467,20 @@ func aLearnersLife(s *stage) {
 	assert.NotZero(s, metrics.Applied)
 	assert.NotZero(s, metrics.Received)
 	assert.False(s, metrics.Receiving)
-	assert.Equal(s, map[cluster.ID]bool{leader.ID: true}, metrics.Connected)
+	assert.Equal(s, e.ID, metrics.ServerID)
+	assert.True(s, metrics.Learner)
+	require.Len(s, metrics.Peers, 1)
+	assert.True(s, metrics.Peers[leader.ID].Active)
+	assert.NotZero(s, metrics.Peers[leader.ID].Received)
 	s.untilTrue("the voter is connected", func(ctx context.Context) bool {
 		metrics, err := s.Metrics(ctx, leader)
-		return err == nil && metrics.Connected[e.ID]
+		return err == nil && metrics.Peers[e.ID].Active
 	})
 	s.gone(m, e)
 	metrics, err = s.Metrics(s.soon(), leader)
 	require.NoError(s, err)
-	is, knows := metrics.Connected[e.ID]
-	assert.True(s, knows, "who is removed is not forgotten")
-	assert.False(s, is)
+	assert.True(s, metrics.Peers[e.ID].Met, "who is removed is not forgotten")
+	assert.False(s, metrics.Peers[e.ID].Active)
 }
 
 func aRemovedLearner(s *stage) {
@@ -485,7 +488,7 @@ func aRemovedLearner(s *stage) {
 	e := s.joined(m)
 	require.NoError(s, s.remove(e.ID))
 	assert.Zero(s, s.exits(m), "exit code")
-	s.shut(e)
+	s.closed(e)
 	for name, ask := range s.asks(at(e), e) {
 		s.unreachable(ask(s.soon()), name)
 	}
@@ -535,7 +538,7 @@ func aKilledLearner(s *stage) {
 	leader := s.leader()
 	e := s.joined(m)
 	m.kill()
-	s.shut(e)
+	s.closed(e)
 	_, err := s.Read(s.soon(), at(e))
 	s.unreachable(err)
 	require.NoError(s, s.promote(e.ID), "the log was received, so etcd does not mind")

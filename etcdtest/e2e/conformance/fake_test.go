@@ -60,7 +60,12 @@ func (w *fakeWorld) snapshots() {
 
 func (w *fakeWorld) cut(m machine) { w.CutPeer(m.(*fakeMachine).spec.MemberID) }
 
-func (w *fakeWorld) mend(m machine) { w.HealPeer(m.(*fakeMachine).spec.MemberID) }
+func (w *fakeWorld) shut(m machine) { w.OneWay(m.(*fakeMachine).spec.MemberID, true) }
+
+func (w *fakeWorld) mend(m machine) {
+	w.HealPeer(m.(*fakeMachine).spec.MemberID)
+	w.OneWay(m.(*fakeMachine).spec.MemberID, false)
+}
 
 // fakeMachine is one host of it.
 type fakeMachine struct {

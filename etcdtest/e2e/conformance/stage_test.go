@@ -29,7 +29,8 @@ type world interface {
 	put(leader cluster.Target, n int) error
 	snapshots()   // those who join from now on receive one
 	cut(machine)  // from all others, on the peer port; in a world with links
-	mend(machine) // ends cut
+	shut(machine) // for the dials of all others, on the peer port; it dials them
+	mend(machine) // ends cut and shut
 }
 
 // A machine has its URLs and a disk, and runs one server at a time.
@@ -351,8 +352,8 @@ func (s *stage) leads(leader, to cluster.Target) {
 	assert.Equal(s, to.ID, s.leader().ID)
 }
 
-// shut waits until nobody listens where the member did.
-func (s *stage) shut(e cluster.Member) {
+// closed waits until nobody listens where the member did.
+func (s *stage) closed(e cluster.Member) {
 	s.Helper()
 	s.untilTrue("the port is shut", func(ctx context.Context) bool {
 		_, err := s.Status(ctx, at(e))

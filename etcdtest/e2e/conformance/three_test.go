@@ -58,15 +58,15 @@ func whatEachOfThreeAnswers(s *stage) {
 		require.NoError(s, s.barrier(s.soon(), at(e)))
 		s.untilTrue("all are connected", func(ctx context.Context) bool {
 			metrics, err := s.Metrics(ctx, at(e))
-			_, self := metrics.Connected[e.ID]
-			return err == nil && connected(metrics) == 2 && !self
+			_, self := metrics.Peers[e.ID]
+			return err == nil && metrics.ServerID == e.ID && connected(metrics) == 2 && !self
 		})
 	}
 }
 
 func connected(m cluster.Metrics) (n int) {
-	for _, is := range m.Connected {
-		if is {
+	for _, p := range m.Peers {
+		if p.Met && p.Active {
 			n++
 		}
 	}
@@ -249,8 +249,8 @@ func (s *stage) disconnected(of, from cluster.Target) {
 	s.Helper()
 	s.untilTrue("it is seen to be gone", func(ctx context.Context) bool {
 		metrics, err := s.Metrics(ctx, of)
-		is, knows := metrics.Connected[from.ID]
-		return err == nil && knows && !is
+		p := metrics.Peers[from.ID]
+		return err == nil && p.Met && !p.Active && p.Disconnected > 0
 	})
 }
 

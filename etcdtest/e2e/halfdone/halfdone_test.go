@@ -107,7 +107,7 @@ func TestHalfDoneStatesOnRealServers(t *testing.T) {
 			if policy == nil {
 				policy = func(*member.Config) {}
 			}
-			r, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, w.s, onDisk(w.s), policy)
+			r, err := kit.JoinLearner(t, kit.Within(t, 3*time.Minute), c, w.s, onDisk(w.s), policy) // half a minute proves a death
 			require.ErrorIs(t, err, tc.err)
 			list, lerr := c.Client().MemberList(kit.Within(t, 20*time.Second))
 			require.NoError(t, lerr)
@@ -166,7 +166,7 @@ func TestADeadMemberOfOurNameIsReplacedWhereThatIsAllowed(t *testing.T) {
 	kit.Unwritten(t, err, member.ErrNameTaken) // it lives
 
 	old.Kill()
-	r, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, s, replace)
+	r, err := kit.JoinLearner(t, kit.Within(t, 3*time.Minute), c, s, replace)
 	require.NoError(t, err)
 	assert.Equal(t, 3, r.Voters)
 	assert.Equal(t, 1, r.Margin)
