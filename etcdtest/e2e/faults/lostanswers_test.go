@@ -1,7 +1,6 @@
 package faults_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -28,8 +27,8 @@ func TestALostAnswerIsFoundOutByLooking(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 			voter := c.Servers()[0]
-			link := etcdtest.NewLink(t, strings.TrimPrefix(voter.ClientURL, "http://"))
-			through := "http://" + link.Addr()
+			link := etcdtest.NewLink(t, voter.ClientURL)
+			through := link.URL()
 			cli := kit.Dial(t, clientv3.Config{Endpoints: []string{through}})
 			s := c.NewServer("second")
 			r, err := kit.JoinBy(t, kit.Within(t, time.Minute), kit.TheLearnersWay, cluster.NewClient(cli, cluster.ClientConfig{
@@ -59,8 +58,8 @@ func TestALostAnswerOfARemoveIsFoundOutByLooking(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 	voter, s := c.Servers()[0], c.NewServer("second")
-	link := etcdtest.NewLink(t, strings.TrimPrefix(voter.ClientURL, "http://"))
-	through := "http://" + link.Addr()
+	link := etcdtest.NewLink(t, voter.ClientURL)
+	through := link.URL()
 	cli := kit.Dial(t, clientv3.Config{Endpoints: []string{through}})
 	id := cluster.ID(c.AddLearner(s))
 	cfg := member.Config{WriteTimeout: time.Second, Observe: kit.LogEvents(t)}

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -23,14 +22,13 @@ import (
 // web answers everything with one status, and some headers.
 func web(t *testing.T, status int, header ...string) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for i := 0; i < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(status)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
+	answer := etcdtest.Answer{Status: status, Header: http.Header{}}
+	for i := 0; i < len(header); i += 2 {
+		answer.Header.Set(header[i], header[i+1])
+	}
+	at := etcdtest.NewLink(t, "")
+	at.Serve(answer)
+	return at.URL()
 }
 
 // asksForCertificates is a server that talks to nobody without a certificate.
@@ -55,15 +53,14 @@ func planFor(t *testing.T, client cluster.Client, url string) member.Plan {
 
 // behind is a peer URL that leads to another server's port.
 func behind(t *testing.T, url string) string {
-	return "http://" + etcdtest.NewLink(t, strings.TrimPrefix(url, "http://")).Addr()
+	return etcdtest.NewLink(t, url).URL()
 }
 
 // fork is a copy of a server's data, forced to be a cluster of its own on other ports.
 func fork(t *testing.T, c *etcdtest.Cluster, of *etcdtest.Server) string {
 	t.Helper()
 	s := c.NewServer(of.Name + "-fork")
-	out, err := exec.Command("cp", "-a", of.Dir, s.Dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	s.CopyData(of)
 	require.NoError(t, s.StartArgs(s.Name+"="+s.PeerURL, "--force-new-cluster"))
 	require.NoError(t, s.WaitServing(kit.Within(t, 30*time.Second)))
 	return s.PeerURL
@@ -88,7 +85,7 @@ func TestNobodyIsAddedWhereSomebodyAnswers(t *testing.T) {
 		"a certificate is asked for":  asksForCertificates(t),
 		"another member's peer port":  behind(t, voter.PeerURL),
 		"another member's client":     behind(t, voter.ClientURL),
-		"a server of another cluster": "http://" + strings.TrimPrefix(foreign.Servers()[0].PeerURL, "http://"),
+		"a server of another cluster": foreign.Servers()[0].PeerURL,
 		"a fork of our own data":      fork(t, c, voter),
 	} {
 		t.Run(name, func(t *testing.T) {
