@@ -10,7 +10,7 @@ import (
 
 const (
 	probePort             = "probe-port" // the name kubeadm gives it
-	defaultStartupSeconds = 6 * 60 * 60
+	defaultStartupSeconds = 30 * 60
 	probePeriod           = 10
 	probeTimeout          = 15
 )

@@ -47,7 +47,7 @@ type Spec struct {
 
 	// InitialCluster and InitialClusterState are what one start decides; readers
 	// fill them in and [Spec.For] replaces them. The state is never "new" in
-	// anything rendered here.
+	// anything rendered here, but for the Spec that [Spec.Found] returns.
 	InitialCluster      string
 	InitialClusterState string
 
@@ -78,6 +78,8 @@ type Spec struct {
 	// Pod and Unit are what only a static pod or a systemd unit needs.
 	Pod  Pod
 	Unit Unit
+
+	founds bool // set by Found alone
 }
 
 // TLS is the files of one port. CertFile and KeyFile go together.
@@ -120,7 +122,12 @@ type Pod struct {
 	// Env is passed to the container. Variables that etcd reads are refused.
 	Env []EnvVar
 	// StartupSeconds is how long the container may take until it is live before
-	// the kubelet restarts it. Zero means 6 hours.
+	// the kubelet restarts it: the startup probe asks every 10 seconds and may fail
+	// StartupSeconds/10 times, rounded up. A process is live before it has received
+	// its data from others, so a learner's way does not count; what does is its own:
+	// to read what it has on disk and to check it against its peers. Allow for the
+	// size of the database, at what the disk reads in a second, three times, and a
+	// minute. Zero means 1800, 30 minutes: enough for 8 GiB at 15 MiB a second.
 	StartupSeconds int
 }
 
@@ -148,8 +155,9 @@ type Unit struct {
 }
 
 // For is the Spec of one start: name, peer URLs, initial cluster and the state
-// "existing" from the StartSpec. The error has all faults of the result, and
-// each place where Spec and StartSpec contradict each other.
+// "existing" from the StartSpec ("new" for a Spec that [Spec.Found] returned). The
+// error has all faults of the result, and each place where Spec and StartSpec
+// contradict each other.
 func (s Spec) For(start member.StartSpec) (Spec, error) {
 	var faults Faults
 	if s.Name != "" && s.Name != start.Name {
@@ -161,7 +169,7 @@ func (s Spec) For(start member.StartSpec) (Spec, error) {
 	s.Name = start.Name
 	s.AdvertisePeerURLs = slices.Clone(start.PeerURLs)
 	s.InitialCluster = start.InitialCluster
-	s.InitialClusterState = existing
+	s.InitialClusterState = s.state()
 	_, more := s.resolve()
 	return s, append(faults, more...).err()
 }

@@ -22,6 +22,9 @@ func (s Spec) fileFor(ctx context.Context, form Form, path string, start member.
 	if err != nil {
 		return nil, err
 	}
+	if err := s.refuseAnew(form, path); err != nil {
+		return nil, err
+	}
 	if form == StaticPod {
 		s.Pod = s.Pod.annotated(memberKey, start.MemberID.String())
 		return s.Render(form)

@@ -92,8 +92,8 @@ func checkTLS(field string, tls TLS, faults *Faults) {
 // checkCluster wants an initial cluster with our own entry in it, by etcd's own
 // reading, and never one that is new.
 func (r *resolved) checkCluster(faults *Faults) {
-	if r.InitialClusterState == "new" {
-		faults.add("InitialClusterState", "must be %q: a member that joins and starts as new founds another cluster; For sets it", existing)
+	if r.InitialClusterState == "new" && !r.founds {
+		faults.add("InitialClusterState", "must be %q: a member that joins and starts as new founds another cluster; For sets it, and Found for a first member", existing)
 	}
 	if r.InitialCluster == "" {
 		return
