@@ -96,7 +96,7 @@ func TestALearnerIsNotRestarted(t *testing.T) {
 		data, err := s.Render(StaticPod)
 		require.NoError(t, err)
 		startup, liveness := probesOf(t, data)
-		for opens, what := range map[int]string{2: "at once", 30 * 60: "after half an hour", hour - 60: "after an hour"} {
+		for opens, what := range map[int]string{2: "at once", 15 * 60: "after a quarter of an hour", 30 * 60: "after half an hour"} {
 			assert.Zero(t, kubelet(startup, liveness, learner(opens), hour), "%s, its ports open %s", v, what)
 		}
 		assert.Zero(t, kubelet(startup, liveness, learner(2), 24*hour), v)
@@ -126,6 +126,15 @@ func TestStartupSeconds(t *testing.T) {
 	require.NoError(t, err)
 	startup, _ := probesOf(t, data)
 	assert.Equal(t, 10, startup.failureThreshold)
+
+	slow := learner(3 * 3600)
+	for within, restarted := range map[int]bool{0: true, 3 * 3600: false} {
+		s.Pod.StartupSeconds = within
+		data, err := s.Render(StaticPod)
+		require.NoError(t, err)
+		startup, liveness := probesOf(t, data)
+		assert.Equal(t, restarted, kubelet(startup, liveness, slow, 4*3600) > 0, "a start that takes three hours, within %d", within)
+	}
 }
 
 func TestProbesByVersion(t *testing.T) {
