@@ -35,7 +35,7 @@ const kubeadmVersion = "v1.37.2"
 var differences = map[string]string{
 	"spec.containers[0].startupProbe.httpGet.path": "kubeadm asks /readyz, which a learner fails since etcd 3.5.19: " +
 		"it restarts a learner that has not caught up after four minutes",
-	"spec.containers[0].startupProbe.failureThreshold": "a start may take 6 hours instead of 4 minutes: opening and restoring a large database",
+	"spec.containers[0].startupProbe.failureThreshold": "a start may take 30 minutes instead of 4: opening and checking a large database",
 	"spec.containers[0].volumeMounts[1].readOnly":      "etcd writes no certificates: a read-write mount lets it",
 }
 
@@ -194,7 +194,7 @@ func TestStaticPodIsLaidOutLikeKubeadms(t *testing.T) {
 		case "status: {}":
 			continue
 		case "      failureThreshold: 24":
-			line = "      failureThreshold: 2160"
+			line = "      failureThreshold: 180"
 		case "      name: etcd-certs":
 			want = append(want, line)
 			line = "      readOnly: true"
