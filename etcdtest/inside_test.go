@@ -176,6 +176,20 @@ func TestRaftIsToldByTheFirstRequest(t *testing.T) {
 	}
 }
 
+func TestPausesOfWhatWasHeldAreKeptUpToASecond(t *testing.T) {
+	var p pauses
+	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
+	assert.Zero(t, p.before(at(0)), "nothing was held")
+	assert.Zero(t, p.before(at(50)))
+	p.thaw(at(5000)) // the one of 50 was held
+	assert.Equal(t, 300*time.Millisecond, p.before(at(350)))
+	assert.Equal(t, 700*time.Millisecond, p.before(at(4000)), "a second in all")
+	assert.Zero(t, p.before(at(4900)))
+	assert.Zero(t, p.before(at(6000)), "was not held")
+	p.thaw(at(7000))
+	assert.Equal(t, 500*time.Millisecond, p.before(at(6500)), "held again")
+}
+
 func TestSettingsThatCannotHoldAreRefused(t *testing.T) {
 	for name, opts := range map[string][]ServerOption{
 		"flags for an embedded server":     {WithArgs("--x")},

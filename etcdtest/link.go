@@ -121,8 +121,8 @@ func (l *Link) Drop() { l.control(drop, nil) }
 // Freeze holds every byte back, in both directions: connections stay open and
 // new ones are accepted, but nothing moves, as with a stopped process. Nothing
 // is lost: after [Link.Heal] the bytes arrive, on the same connections and with
-// the pauses they were sent with (a second at most), so that a call that was
-// given up is known to the server before its cancellation is.
+// the pauses they were sent with (a second's worth), so that a call that was
+// given up is done before its cancellation is known.
 func (l *Link) Freeze(which ...Which) { l.control(freeze, which) }
 
 // SwallowResponses lets requests reach the server and drops its answers, so

@@ -20,7 +20,6 @@ const (
 	linkBuffer = 64 << 10
 	chunkBytes = 16 << 10
 	dialWithin = 5 * time.Second
-	longestGap = time.Second // between two chunks that were held
 )
 
 // linkConn is one connection through a link, a socket on either side.
@@ -115,7 +114,7 @@ func (l *Link) carry(c *linkConn, way int) {
 // an orderly end.
 func (l *Link) pump(c *linkConn, way int, dst *net.TCPConn, q *queue) error {
 	var head []byte
-	var before, thawed time.Time
+	var p pauses
 	for {
 		next, err := q.take()
 		if err != nil {
@@ -124,19 +123,14 @@ func (l *Link) pump(c *linkConn, way int, dst *net.TCPConn, q *queue) error {
 		if way == requests {
 			head = l.classify(c, head, next.data)
 		}
-		// What was held keeps its distances: a call is done before its
-		// cancellation, which was sent a while later, is known.
-		if next.at.Before(thawed) {
-			time.Sleep(min(next.at.Sub(before), longestGap))
-		}
+		time.Sleep(p.before(next.at))
 		held, ok := l.deliver(c, way, dst, next.data)
 		if !ok {
 			return errCondemned
 		}
 		if held {
-			thawed = time.Now()
+			p.thaw(time.Now())
 		}
-		before = next.at
 		q.passed(len(next.data))
 	}
 }

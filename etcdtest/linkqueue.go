@@ -95,3 +95,29 @@ func (q *queue) drain() {
 		q.passed(len(c.data))
 	}
 }
+
+// pauses are those between chunks that were held. They are kept when the chunks
+// go on, so that a call is done before its cancellation, which was sent a while
+// later, is known; but not all of them, or a stream of heartbeats would be late
+// for as long as it was held.
+type pauses struct {
+	last, thawed time.Time
+	left         time.Duration
+}
+
+const pausesKept = time.Second
+
+// thaw says that chunks read before now were held.
+func (p *pauses) thaw(now time.Time) { p.thawed, p.left = now, pausesKept }
+
+// before is how long to wait before a chunk that was read then.
+func (p *pauses) before(at time.Time) time.Duration {
+	gap := at.Sub(p.last)
+	p.last = at
+	if !at.Before(p.thawed) {
+		return 0
+	}
+	gap = min(gap, p.left)
+	p.left -= gap
+	return gap
+}
