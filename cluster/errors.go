@@ -17,6 +17,7 @@ var (
 	ErrDenied       = reason.ErrDenied
 	ErrDiverged     = reason.ErrDiverged
 	ErrClosed       = reason.ErrClosed
+	ErrEndpoint     = reason.ErrEndpoint
 	ErrUnhealthy    = reason.ErrUnhealthy
 )
 

@@ -166,6 +166,7 @@ func refusing(why string) func(context.Context, cluster.Member) error {
 var errs = map[string]error{
 	"reset":          errors.New("connection reset by peer"),
 	"closed":         reason.ErrClosed,
+	"peer-port":      errors.New(`rpc error: code = Unavailable desc = connection error: desc = "error reading server preface: http2: frame too large"`),
 	"denied":         rpctypes.ErrPermissionDenied,
 	"no-user":        rpctypes.ErrUserEmpty,
 	"bad-password":   rpctypes.ErrAuthFailed,

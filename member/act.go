@@ -14,7 +14,6 @@ import (
 	"github.com/etcdjoin/etcdjoin/internal/decide"
 	"github.com/etcdjoin/etcdjoin/internal/hook"
 	"github.com/etcdjoin/etcdjoin/internal/initialcluster"
-	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 	"github.com/etcdjoin/etcdjoin/version"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -22,6 +21,10 @@ import (
 
 // do does the one thing that was decided.
 func (r *run) do(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
+	if act.Do != decide.DoWait {
+		r.acting = act.Do
+		defer func() { r.acting = "" }()
+	}
 	if err := r.entitled(ctx, c, act); err != nil {
 		return verdict{}, err
 	}
@@ -99,14 +102,16 @@ func (r *run) write(ctx context.Context, c decide.Case, act decide.Act, send fun
 		return r.answered(act)
 	}
 	r.success = decide.Act{}
+	if classify.Decided(err) {
+		r.changed = before // it was refused, and nothing of it is on its way
+	}
 	err = fmt.Errorf("asked %s: %w", whom, err)
 	r.last = err
 	switch classify.Of(err) {
 	case classify.Fatal: // refused before it was proposed
 		r.changed = before
-		return verdict{}, reason.Because(classify.Reason(err), err)
+		return verdict{}, classify.Because(err)
 	case classify.SlotFull: // refused by all
-		r.changed = before
 		if r.slot = (slot{len(c.Snapshot.Learners()), time.Now()}); r.slot.limit > 0 {
 			return again, nil
 		}
@@ -132,7 +137,7 @@ func (r *run) answered(act decide.Act) (verdict, error) {
 func (r *run) explained(c decide.Case, act decide.Act, err error) error {
 	f := cluster.Foresee(c.Snapshot, cluster.ToAddLearner, cluster.Member{})
 	if (act.Do == decide.DoAddLearner || act.Do == decide.DoAddVoter) && f.Refused != "" {
-		return fmt.Errorf("%w (%s)", err, f.Refused)
+		return fmt.Errorf("%w (%s%s)", err, f.Refused, decide.Silent(c))
 	}
 	return err
 }
@@ -190,32 +195,14 @@ func (r *run) author(added cluster.Member, via cluster.Target, voting bool, err 
 	}
 }
 
-// warn tells of hazards that do not forbid the join, once.
+// warn tells, once and before the first write, of what does not forbid the join.
 func (r *run) warn(c decide.Case) {
-	if r.step != StepCheck {
+	if r.step != StepCheck || r.doubts != nil {
 		return
 	}
-	for _, h := range version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion) {
-		if h.Severity >= version.Warn {
-			r.emit(Event{Kind: Warned, Text: h.String()})
-		}
-	}
-	for _, k := range c.Knocks {
-		if text := decide.Noted(k); text != "" {
-			r.emit(Event{Kind: Warned, Text: text})
-		}
-	}
-	own, _ := reason.PeerURLs(r.urls)
-	notes, _ := peerurl.Check(own, c.Snapshot.OtherPeerURLs(0)) // what it refuses was refused before
-	if len(notes) > 0 {
-		text := notes[0].String()
-		if more := len(notes) - 1; more > 0 {
-			text += fmt.Sprintf(", and so with %d more", more)
-		}
+	r.doubts = decide.Doubts(c)
+	for _, text := range r.doubts {
 		r.emit(Event{Kind: Warned, Text: text})
-	}
-	for _, s := range c.Snapshot.Versions().Silent {
-		r.emit(Event{Kind: Warned, Text: fmt.Sprintf("%s did not tell its version", s)})
 	}
 }
 
@@ -317,7 +304,7 @@ func (r *run) unaware(ctx context.Context, c decide.Case, m cluster.Member) erro
 	}
 	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		if _, ok := find(lists[id], m.ID); !ok {
-			return reason.Of(reason.ErrDiverged, "voter %s does not list us yet", id)
+			return reason.Of(reason.ErrNotListed, "voter %s does not list us yet", id)
 		}
 	}
 	return nil

@@ -68,6 +68,7 @@ type JoinError struct {
 	Undone   string     // what was undone, or what could not be; empty: nothing was tried
 	Err      error      // the reason
 	Last     error      // the last real error of a server or a hook beside it, or nil
+	Doubts   []string   // what was told before the first write, and may explain it
 	Hint     string     // what a person should do; never empty
 }
 
@@ -90,10 +91,18 @@ func (e *JoinError) Error() string {
 	case !e.Changed:
 		b.WriteString("; the cluster was not changed")
 	}
+	if e.explained() {
+		fmt.Fprintf(&b, "; told before: %s", strings.Join(e.Doubts, "; "))
+	}
 	if e.Hint != "" {
 		fmt.Fprintf(&b, " (%s)", e.Hint)
 	}
 	return reason.Shown(b.String())
+}
+
+// explained reports whether the doubts that were told may be the cause.
+func (e *JoinError) explained() bool {
+	return len(e.Doubts) > 0 && (errors.Is(e.Err, reason.ErrNotLive) || errors.Is(e.Err, reason.ErrStalled) || errors.Is(e.Err, reason.ErrUnhealthy))
 }
 
 // whom is the member as far as it is known: URL, name, ID.
@@ -122,13 +131,14 @@ type joinErrorJSON struct {
 	Undone   string       `json:"undone,omitempty"`
 	Err      *reason.Told `json:"error,omitempty"`
 	Last     *reason.Told `json:"last,omitempty"`
+	Doubts   []string     `json:"doubts,omitempty"`
 	Hint     string       `json:"hint,omitempty"`
 }
 
 // MarshalJSON keeps the error with its reason, text and hint; it shows no password.
 func (e *JoinError) MarshalJSON() ([]byte, error) {
 	return json.Marshal(joinErrorJSON{e.Verb, reason.Shown(e.PeerURL), e.Name, e.Step, e.MemberID, e.Changed,
-		reason.Shown(e.Undone), reason.Tell(e.Err), reason.Tell(e.Last), e.Hint})
+		reason.Shown(e.Undone), reason.Tell(e.Err), reason.Tell(e.Last), shownAll(e.Doubts), e.Hint})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes: errors.Is and [ReasonOf] find the reason
@@ -138,7 +148,7 @@ func (e *JoinError) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &k); err != nil {
 		return err
 	}
-	*e = JoinError{k.Verb, k.PeerURL, k.Name, k.Step, k.MemberID, k.Changed, k.Undone, k.Err.Err(), k.Last.Err(), k.Hint}
+	*e = JoinError{k.Verb, k.PeerURL, k.Name, k.Step, k.MemberID, k.Changed, k.Undone, k.Err.Err(), k.Last.Err(), k.Doubts, k.Hint}
 	return nil
 }
 
@@ -148,4 +158,11 @@ func (e *JoinError) Unwrap() []error {
 		return []error{e.Err}
 	}
 	return []error{e.Err, e.Last}
+}
+
+func shownAll(lines []string) (shown []string) {
+	for _, line := range lines {
+		shown = append(shown, reason.Shown(line))
+	}
+	return shown
 }

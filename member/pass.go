@@ -21,7 +21,7 @@ func (r *run) pass(ctx context.Context, fresh bool) (verdict, error) {
 		return r.blind(ctx, err)
 	}
 	if err := r.shutOut(c); err != nil {
-		return verdict{}, reason.Because(reason.ErrTLS, err)
+		return verdict{}, classify.Because(err)
 	}
 	return r.do(ctx, c, act)
 }
@@ -53,7 +53,7 @@ func (r *run) blind(ctx context.Context, err error) (verdict, error) {
 	case errors.Is(err, reason.ErrWrongCluster), errors.Is(err, reason.ErrDiverged), errors.Is(err, reason.ErrHook):
 		return verdict{}, err
 	case classify.Of(err) == classify.Fatal:
-		return verdict{}, reason.Because(classify.Reason(err), err)
+		return verdict{}, classify.Because(err)
 	}
 	if !errors.Is(err, reason.ErrUnreachable) {
 		err = reason.Because(reason.ErrUnreachable, err)

@@ -20,6 +20,8 @@ type Plan struct {
 	Forecast cluster.Forecast  `json:"forecast"` // of the vote that the join ends with
 	Hazards  []version.Finding `json:"hazards"`  // that these versions are known for
 	Snapshot cluster.Snapshot  `json:"snapshot"` // what was found
+	// Doubts are what does not forbid it, and a person should know before.
+	Doubts []string `json:"doubts,omitempty"`
 	// Unasked is what only a write to the log could tell, so that no plan asks it.
 	Unasked  []string `json:"unasked,omitempty"`
 	Unproven bool     `json:"unproven,omitempty"` // of DoDone: see [Result]
@@ -44,8 +46,8 @@ func (p Plan) String() string {
 		text += "\nwhy: " + reason.Shown(p.Text)
 	}
 	text += "\nforecast: " + p.Forecast.String()
-	for _, h := range p.Hazards {
-		text += "\nhazard: " + h.String()
+	for _, line := range p.Doubts {
+		text += "\nnote: " + reason.Shown(line)
 	}
 	for _, what := range p.Unasked {
 		text += "\nnot asked: " + what
@@ -73,7 +75,7 @@ func (e *Engine) Plan(ctx context.Context, peerURL string) (Plan, error) {
 	}
 	p := Plan{Do: act.Do, Member: act.Member, Text: act.Text, Why: reason.Discreet(act.Why), Snapshot: c.Snapshot,
 		Forecast: cluster.Foresee(c.Snapshot, cluster.ToPromote, act.Member),
-		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion)}
+		Hazards:  version.Hazards(c.Snapshot.ServerVersions(), c.Policy.ServerVersion), Doubts: decide.Doubts(c)}
 	if act.Writes() || act.Do == decide.DoArchive || act.Do == decide.DoProve {
 		p.Unasked = []string{"whether the caller may change the membership"}
 	}

@@ -23,7 +23,7 @@ func (r *run) prove(ctx context.Context, c decide.Case, act decide.Act) (verdict
 	case ctx.Err() != nil:
 		return verdict{}, r.contextEnded(ctx.Err())
 	case err != nil && classify.Of(err) == classify.Fatal:
-		return verdict{}, reason.Because(classify.Reason(err), err)
+		return verdict{}, classify.Because(err)
 	case err != nil:
 		r.last = err
 		return r.wait(cluster.Member{}, reason.Of(act.Why, "no barrier: %v", err), r.faults)
@@ -94,7 +94,7 @@ func (r *run) entitled(ctx context.Context, c decide.Case, act decide.Act) error
 	defer cancel()
 	err := r.client.MayChange(bounded, via)
 	if err != nil && classify.Of(err) == classify.Fatal {
-		return reason.Because(classify.Reason(err), err)
+		return classify.Because(err)
 	}
 	r.allowed = err == nil // no answer is no refusal; the write itself will tell
 	return nil

@@ -32,6 +32,7 @@ var (
 	ErrRoleDisagrees = reason.ErrRoleDisagrees
 	ErrHook          = reason.ErrHook
 	ErrNotShown      = reason.ErrNotShown
+	ErrNotListed     = reason.ErrNotListed
 	ErrNoVersion     = reason.ErrNoVersion
 )
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/classify"
 	"github.com/etcdjoin/etcdjoin/internal/decide"
 	"github.com/etcdjoin/etcdjoin/internal/pace"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
@@ -46,6 +47,8 @@ type run struct {
 	last     error                         // the last real error of a server or a hook
 	waiting  waiting                       // what is waited for
 	watch    *watch                        // of the entry Start was called for
+	doubts   []string                      // what was told before the first write
+	acting   decide.Do                     // what is being done; empty while nothing is
 	result   Result
 }
 
@@ -159,7 +162,16 @@ func (r *run) failed(e *JoinError) error {
 
 func (r *run) joinError(err error) *JoinError {
 	return &JoinError{Verb: r.verb, PeerURL: r.peerURL, Name: r.name, Step: r.step, MemberID: r.entry.id, Changed: r.changed,
-		Err: err, Last: r.last, Hint: reason.Hint(err)}
+		Err: err, Last: r.last, Doubts: r.doubts, Hint: r.hint(err)}
+}
+
+// hint is what a person should do: the reason's, unless an answer to a promotion was
+// lost.
+func (r *run) hint(err error) string {
+	if r.entry.asked && r.step == StepPromote && classify.IsDeadline(err) {
+		return "the answer to the promotion was lost, and it may vote already: look, and Join again"
+	}
+	return reason.Hint(err)
 }
 
 // reached notes the furthest step. What leaves has but two.

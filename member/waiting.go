@@ -19,14 +19,22 @@ type waiting struct {
 	told  time.Time // when that was reported last
 }
 
-// wait reports what is waited for when that changes, and every 30 s.
+// worthTelling is how long a wait lasts before it is told: most are over sooner.
+const worthTelling = time.Second
+
+// wait reports what is waited for once it has lasted for a second, and then every 30 s.
+// A Step tells at once, for nobody knows when the next one comes.
 func (r *run) wait(m cluster.Member, why error, pause backoff.BackOff) (verdict, error) {
 	now := time.Now()
-	changed := r.waiting.why == nil || kindOf(r.waiting.why) != kindOf(why)
-	if r.waiting.why = why; changed {
-		r.waiting.since = now
+	if r.waiting.why == nil || kindOf(r.waiting.why) != kindOf(why) {
+		r.waiting = waiting{since: now}
 	}
-	if changed || now.Sub(r.waiting.told) >= 30*time.Second {
+	r.waiting.why = why
+	due := r.waiting.since.Add(worthTelling)
+	if !r.waiting.told.IsZero() {
+		due = r.waiting.told.Add(30 * time.Second)
+	}
+	if r.stepping && r.waiting.told.IsZero() || !now.Before(due) {
 		r.waiting.told = now
 		r.emit(r.waitEvent(m, why))
 	}
@@ -60,6 +68,9 @@ func kindOf(err error) string {
 // contextEnded keeps what was waited for, and the last real error, beside the
 // context's own.
 func (r *run) contextEnded(err error) error {
+	if r.acting != "" { // what was waited for before that is over
+		return fmt.Errorf("%w, while it was at: %s", err, r.acting)
+	}
 	switch waiting := r.waiting.why.(type) { //nolint:errorlint // it is kept as it was made
 	case nil:
 		return err

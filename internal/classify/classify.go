@@ -85,7 +85,7 @@ func Of(err error) Class {
 	switch {
 	case known:
 		return c
-	case errors.Is(err, reason.ErrClosed), TLSRefused(err):
+	case errors.Is(err, reason.ErrClosed), TLSRefused(err), misdirected(err):
 		return Fatal
 	}
 	return Retry
@@ -170,6 +170,8 @@ func Reason(err error) error {
 	switch {
 	case errors.Is(err, reason.ErrClosed):
 		return reason.ErrClosed
+	case misdirected(err):
+		return reason.ErrEndpoint
 	case TLSRefused(err):
 		return reason.ErrTLS
 	case errors.Is(err, rpctypes.ErrMemberBadURLs):

@@ -97,7 +97,7 @@ func StartIt(m cluster.Member, why string) Act { return Act{Do: DoStart, Member:
 func RemoveIt(c Case, m cluster.Member, why string) Act {
 	f := cluster.Foresee(c.Snapshot, cluster.ToRemove, m)
 	if f.Worst < 0 || f.Refused != "" {
-		return Refused(beside(c, reason.Of(reason.ErrQuorumAtRisk, "%s: %s", why, f)))
+		return Refused(beside(c, reason.Of(reason.ErrQuorumAtRisk, "%s: %s%s", why, f, Silent(c))))
 	}
 	return Act{Do: DoRemove, Member: m, Text: why}
 }
@@ -180,7 +180,7 @@ func (c Case) Ours() (cluster.Seen, bool) {
 // conflicts refuses a name or an address that somebody else has.
 func conflicts(c Case, ours cluster.Seen) error {
 	if c.Name != "" && ours.Started() && ours.Name != c.Name && (c.Data.Kind != cluster.DataMember || c.Data.MemberID != ours.ID) {
-		return reason.Of(reason.ErrOtherName, "%s is not %q", ours.Member, c.Name)
+		return reason.Of(reason.ErrOtherName, "%s is not %q, and %s", ours.Member, c.Name, runs(ours))
 	}
 	own, err := reason.PeerURLs(c.PeerURLs)
 	if err != nil {
@@ -194,6 +194,17 @@ func conflicts(c Case, ours cluster.Seen) error {
 		return reason.InputOf(err)
 	}
 	return nil
+}
+
+// runs says whether a member's server is known to run.
+func runs(m cluster.Seen) string {
+	switch m.Liveness {
+	case cluster.Alive:
+		return "it runs"
+	case cluster.Dead:
+		return "it does not run"
+	}
+	return "nobody answers there"
 }
 
 // ended decides where the server process is known to have ended. One that panics
@@ -246,7 +257,7 @@ func restarts(c Case, ours cluster.Seen) bool {
 // Member may start at any time, so it can do no harm; every other act needs facts
 // that nobody has without a quorum.
 func withoutQuorum(c Case, ours cluster.Seen, found bool) Act {
-	none := beside(c, reason.Of(reason.ErrNoQuorum, "%d of %d voters answer and know no leader", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters())))
+	none := beside(c, reason.Of(reason.ErrNoQuorum, "%d of %d voters answer and know no leader%s", len(c.Snapshot.LiveVoters()), len(c.Snapshot.Voters()), Silent(c)))
 	other, taken := c.Snapshot.ByName(c.Name)
 	switch {
 	case found && restarts(c, ours):
@@ -427,7 +438,8 @@ func lostDisk(c Case, s Strategy, ours cluster.Seen) Act {
 	case hopeless:
 		return next
 	case !ours.Learner && ours.Liveness == cluster.Alive:
-		return Refused(reason.Of(reason.ErrVoter, "%s answers: the data directory looked at is not its own", ours.Member))
+		return Refused(reason.Advise(reason.Of(reason.ErrVoter, "%s answers: the data directory looked at is not its own", ours.Member),
+			"check what Config.DataDir looks at, and whether the peer URL is another host's"))
 	}
 	return mayRemove(c, ours, lost)
 }

@@ -76,5 +76,5 @@ func allowed(c Case, f cluster.Forecast) error {
 	if f.Safe() || exempt || c.Policy.AcceptNoMargin {
 		return nil
 	}
-	return beside(c, reason.Of(reason.ErrQuorumAtRisk, "%s", f))
+	return beside(c, reason.Of(reason.ErrQuorumAtRisk, "%s%s", f, Silent(c)))
 }

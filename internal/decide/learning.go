@@ -50,7 +50,8 @@ func (s Learning) Found(c Case, ours cluster.Seen) Act {
 	case next.Do != DoAddLearner:
 		return next
 	case ours.Liveness == cluster.Alive:
-		return Refused(reason.Of(reason.ErrVoter, "%s answers, though it has published no name", ours.Member))
+		return Refused(reason.Advise(reason.Of(reason.ErrVoter, "%s answers, though it has published no name", ours.Member),
+			"it is starting: wait until it has published its name, and Join again"))
 	case c.Data.Kind == cluster.DataMember && !c.Policy.Rejoin:
 		return Refused(reason.Of(reason.ErrRemoved, "it would be once %s, a voter that never ran, is removed to be added as a learner", ours.Member))
 	}

@@ -37,7 +37,7 @@ func refusesUs(s cluster.Snapshot) error {
 	}
 	for _, m := range s.Members {
 		if m.Err != nil && classify.Of(m.Err) == classify.Fatal {
-			return reason.Because(classify.Reason(m.Err), m.Err)
+			return classify.Because(m.Err)
 		}
 	}
 	return nil

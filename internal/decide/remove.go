@@ -19,7 +19,8 @@ func Removal(c Case, id cluster.ID) Act {
 	case m.Learner:
 		return Act{Do: DoRemove, Member: m.Member, Text: "asked to"}
 	case len(c.Snapshot.Voters()) == 1:
-		return Refused(reason.Of(reason.ErrQuorumAtRisk, "%s is the only voter", m.Member))
+		return Refused(reason.Advise(reason.Of(reason.ErrQuorumAtRisk, "%s is the only voter", m.Member),
+			"the last voter is the cluster: join another one first, or stop its server to end it"))
 	}
 	act := RemoveIt(c, m.Member, "asked to")
 	if act.Do != DoRemove || c.Snapshot.Leader != id {

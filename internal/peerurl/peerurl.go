@@ -132,6 +132,9 @@ func parseUnix(raw string, u *url.URL) (URL, error) {
 
 func parseTCP(raw string, u *url.URL) (URL, error) {
 	if u.Path != "" {
+		if u.Path == "/" {
+			return URL{}, refuse(raw, RulePath, "give it without the slash at the end")
+		}
 		return URL{}, refuse(raw, RulePath, u.Path)
 	}
 	host, fault := normalHost(u.Host)

@@ -58,7 +58,7 @@ var (
 		"look at the leader's member list for our peer URLs; Join again takes up what is there, Abort removes it")
 	ErrNoQuorum = declare("NoQuorum", Again,
 		"no quorum",
-		"bring back enough voters; nothing can be changed before")
+		"bring the voters that are named back; nothing can be changed before")
 	ErrUnreachable = declare("Unreachable", Again,
 		"no endpoint answers",
 		"check the endpoints and the network to them")
@@ -67,7 +67,7 @@ var (
 		"check the endpoints")
 	ErrTLS = declare("TLS", Person,
 		"TLS refused",
-		"check the CA, the certificates and their host names")
+		"check the CA, the certificates, their dates and host names")
 	ErrDenied = declare("Denied", Person,
 		"permission denied",
 		"membership needs the root role")
@@ -115,10 +115,10 @@ var (
 		"finish or cancel the downgrade first: a member of this version could not start")
 	ErrQuorumAtRisk = declare("QuorumAtRisk", Again,
 		"quorum at risk",
-		"bring dead members back or remove them first")
+		"bring the members that are named back, or remove those that are dead for good, first")
 	ErrSlotTaken = declare("SlotTaken", Again,
 		"another learner holds the slot",
-		"finish or remove that learner; etcd allows one at a time by default")
+		"finish it (learner.Promote), remove it, or set Config.Slot to EvictStalled; its age counts from when this joiner first saw it")
 	ErrStalled = declare("Stalled", Again,
 		"no movement",
 		"look at the joiner's disk and network")
@@ -133,7 +133,7 @@ var (
 		"repair the corrupt member before any membership change")
 	ErrGone = declare("Gone", Again,
 		"our member was removed by somebody else",
-		"ask who removed it; Join again adds it anew")
+		"ask who removed it; its old data must be moved aside first, which Config.Rejoin does: then Join again adds it anew")
 	ErrRoleDisagrees = declare("RoleDisagrees", Person,
 		"the list and the server disagree about the role",
 		"etcd #21694: remove the member and join again")
@@ -147,6 +147,12 @@ var (
 	ErrUnhealthy = declare("Unhealthy", Again,
 		"etcd calls the cluster unhealthy",
 		"etcd wants the members to be connected for five seconds: bring the silent ones back, or remove those that are dead")
+	ErrNotListed = declare("NotListed", Again,
+		"not every voter lists the new member yet",
+		"it passes when that voter has caught up; one that stays behind is cut off from its peers")
+	ErrEndpoint = declare("Endpoint", Caller,
+		"an endpoint is no etcd client port",
+		"give client URLs (port 2379, not 2380), with the scheme that the servers speak")
 	ErrNotShown = declare("NotShown", Again,
 		"a write was answered with success and the list does not show it",
 		"compare each voter's own list; Join again once they agree")
