@@ -30,7 +30,7 @@ func (s Spec) Render(form Form) ([]byte, error) {
 	}
 	switch form {
 	case StaticPod:
-		return podTree(&r).bytes(), nil
+		return r.patched(podTree(&r).bytes())
 	case ConfigFile:
 		return r.fileTree().bytes(), nil
 	}

@@ -129,6 +129,13 @@ type Pod struct {
 	// size of the database, at what the disk reads in a second, three times, and a
 	// minute. Zero means 1800, 30 minutes: enough for 8 GiB at 15 MiB a second.
 	StartupSeconds int
+	// Patch changes the rendered pod in whatever the fields above have no place for:
+	// a security context, tolerations, a sidecar. It gets YAML and returns YAML or
+	// JSON, the same for the same. What it returns is read and checked: name, URLs,
+	// initial cluster and directories must stay (see OverrideIdentity), and etcd must
+	// take its flags. Module manifest/podpatch has one for kubeadm's patches. Nil
+	// changes nothing.
+	Patch func(pod []byte) ([]byte, error)
 }
 
 // Volume is a directory or file of the host mounted into the pod.
