@@ -86,8 +86,8 @@ func parseFlag(words []word, i int) (flagUse, error) {
 	if name == "" || name[0] == '-' {
 		return flagUse{}, fault(w.line, "%q is no flag: etcd exits", w.text)
 	}
-	if i := strings.IndexAny(name, " \t\n"); i > 0 {
-		return flagUse{}, fault(w.line, "--%s has its value in the same word, behind a space: etcd exits; it needs =, or a word of its own", name[:i])
+	if space := strings.IndexAny(name, " \t\n"); space > 0 {
+		return flagUse{}, fault(w.line, "--%s has its value in the same word, behind a space: etcd exits; it needs =, or a word of its own", name[:space])
 	}
 	f := flagUse{
 		found:  found{rows: byFlag[name], name: name, label: "--" + name, value: value, line: w.line},

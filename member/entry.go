@@ -79,11 +79,6 @@ type removal struct {
 	answered bool // by a server: it is done, or there is no such member
 }
 
-// ours is our entry in the list.
-func (r *run) ours(s cluster.Snapshot) (cluster.Seen, bool) {
-	return decide.Case{Snapshot: s, PeerURLs: r.urls, Only: r.only}.Ours()
-}
-
 // note takes up what a look has found of our entry. It asks nothing. An entry with
 // another ID than ours has taken its place: what was known is of that one no more.
 func (r *run) note(ours cluster.Seen) {

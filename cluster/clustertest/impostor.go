@@ -24,8 +24,9 @@ type Web struct {
 
 // What a request comes to where nobody answers it as HTTP.
 var (
-	Garbage         = errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-OpenSSH_9.6"`)
-	AsksCertificate = errors.New("remote error: tls: certificate required")
+	Garbage = errors.New( //nolint:staticcheck // what is served, not an error of ours
+		`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-OpenSSH_9.6"`)
+	AsksCertificate = errors.New("remote error: tls: certificate required") //nolint:staticcheck // see above
 )
 
 // Serve lets a web server answer at a URL, whoever else listens there; the zero Web
@@ -222,8 +223,8 @@ func (c *Cluster) Endpoints(ctx context.Context) ([]cluster.Endpoint, error) {
 			return none{}, missing
 		}
 	})
-	if ctx.Err() != nil { // who has not answered by then has not
-		return told, nil
+	if ctx.Err() != nil {
+		return told, nil //nolint:nilerr // who has not answered by then has not
 	}
 	return told, err
 }

@@ -72,7 +72,7 @@ func find(err error) Row {
 }
 
 // ended reports whether the row is a context's end.
-func (r Row) ended() bool { return r.Err != nil && (r.Err == errDeadline || r.Err == errCanceled) }
+func (r Row) ended() bool { return r.Err != nil && (r.Err == errDeadline || r.Err == errCanceled) } //nolint:errorlint // the rows themselves
 
 // rowOf is the row of this very error, whatever it wraps.
 func rowOf(err error) (Row, bool) {
