@@ -78,7 +78,7 @@ func TestAJoinerBySnapshotVotesBeforeItServes(t *testing.T) {
 			t.Parallel()
 			kit.Needs(t, tc.version)
 			c := etcdtest.Start(t, 1, append(tc.opts, etcdtest.WithVersion(tc.version))...)
-			c.PutIndex(12_000)
+			c.PutIndex(6_000)
 			s := c.NewServer("second")
 			if tc.load {
 				w := c.WritersEvery(2, 5*time.Millisecond)
@@ -102,7 +102,7 @@ func TestTheNudgeFreesASilentPort(t *testing.T) {
 			t.Parallel()
 			kit.Needs(t, version)
 			c := etcdtest.Start(t, 1, etcdtest.WithVersion(version))
-			c.PutIndex(12_000)
+			c.PutIndex(6_000)
 			s := c.NewServer("second")
 			events := &kit.Recorder{}
 			cfg := kit.Config(t, s)
@@ -164,9 +164,9 @@ func TestASnapshotThatStopsIsAStallWithNumbers(t *testing.T) {
 }
 
 func slowLink(t *testing.T) (*etcdtest.Cluster, *etcdtest.Server) {
-	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"), etcdtest.WithLinks())
+	c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"), etcdtest.WithLinks(),
+		etcdtest.WithArgs("--snapshot-count=200", "--snapshot-catchup-entries=100")) // the log does not reach back
 	c.PutMiB(16)
-	c.PutIndex(6_000) // the log does not reach back: a snapshot it is
 	s := c.NewServer("slow")
 	c.Servers()[0].Link().Throttle(1 << 20)
 	s.Link().Throttle(1 << 20)
