@@ -92,13 +92,13 @@ spec:
     - --advertise-client-urls=CLIENT
     - --listen-metrics-urls=METRICS
     - --client-cert-auth=true
-    - --trusted-ca-file=TLS/client/ca.pem
-    - --cert-file=TLS/client/cert.pem
-    - --key-file=TLS/client/key.pem
+    - --trusted-ca-file=CLIENT-CA
+    - --cert-file=CLIENT-CERT
+    - --key-file=CLIENT-KEY
     - --peer-client-cert-auth=true
-    - --peer-trusted-ca-file=TLS/peer/ca.pem
-    - --peer-cert-file=TLS/peer/cert.pem
-    - --peer-key-file=TLS/peer/key.pem
+    - --peer-trusted-ca-file=PEER-CA
+    - --peer-cert-file=PEER-CERT
+    - --peer-key-file=PEER-KEY
     - --quota-backend-bytes=QUOTA # by hand, 2024-03-01
     - --experimental-initial-corrupt-check=true
     - --experimental-compact-hash-check-enabled
@@ -133,10 +133,11 @@ func TestManifestMigratedFrom35Starts37(t *testing.T) {
 	r := kit.Releases[slices.IndexFunc(kit.Releases, func(r kit.Release) bool { return r.Name == "3.7.3" })]
 	fake := etcdtest.Start(t, 1, etcdtest.WithVersion(r.Name), etcdtest.WithTLS())
 	h := newHost(t, fake, r, editedPod)
-	clientFiles, _ := fake.Files()
-	old := strings.NewReplacer("NAME", h.Name, "DATA", h.Dir, "PEER", h.PeerURL, "CLIENT", h.ClientURL,
-		"METRICS", h.MetricsURL, "TLS/client", filepath.Dir(clientFiles.CA), "TLS", filepath.Dir(filepath.Dir(clientFiles.CA)),
-		"QUOTA", quota).Replace(podFor35)
+	client, peer := fake.Files()
+	old := strings.NewReplacer("CLIENT-CA", client.CA, "CLIENT-CERT", client.Cert, "CLIENT-KEY", client.Key,
+		"PEER-CA", peer.CA, "PEER-CERT", peer.Cert, "PEER-KEY", peer.Key, "NAME", h.Name, "DATA", h.Dir,
+		"PEER", h.PeerURL, "CLIENT", h.ClientURL, "METRICS", h.MetricsURL,
+		"TLS", filepath.Dir(filepath.Dir(client.CA)), "QUOTA", quota).Replace(podFor35)
 
 	for _, tc := range []struct {
 		name, pod string

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -34,6 +35,19 @@ func NotInEveryRun(t *testing.T) {
 	if !All() {
 		t.Skipf("played only with %s=1 in the environment, as .ci/run has it", AllVersions)
 	}
+}
+
+// Sampled picks the rows of a table that is too large for a plain run: that plays one
+// of twelve, the same at each run.
+func Sampled(t *testing.T) (take func() bool) {
+	t.Helper()
+	const of = 12
+	if All() {
+		return func() bool { return true }
+	}
+	t.Logf("one row of %d; all with %s=1 in the environment, as .ci/run has it", of, AllVersions)
+	r := rand.New(rand.NewPCG(of, of))
+	return func() bool { return r.IntN(of) == 0 }
 }
 
 // Needs skips a test of servers that a plain run does not build.
