@@ -37,14 +37,23 @@
 // startup probe asks /readyz and restarts a learner after four minutes. Readiness
 // asks /readyz, which fails until the member votes.
 //
-// # What is never written
+// What a Spec has no field for goes in by Pod.Patch; module manifest/podpatch takes
+// kubeadm's --patches.
 //
-// An initial-cluster-state other than "existing": a member that joins and starts
-// as new founds a cluster of its own, and its data must be wiped.
+// # A host
 //
-// # On the node
+// [Spec.StaticPod], [Spec.Systemd], [Spec.ConfigFile] and [Spec.Process] are a whole
+// member.Config each: start, stop, data directory, version, metrics URL, and a check
+// of the Spec before the member is added. They are made of the start hooks, which
+// can be had alone; [EditStart] changes a file that people keep instead of writing
+// it anew, and [Process] is an etcd that this program starts itself. [DataDir] says
+// whose data a directory holds, and moves it aside; [WriteFile] replaces a file as a
+// whole; [ReadUnit] reads a systemd service.
 //
-// [DataDir] says whose data a directory holds, and moves it aside; [WriteFile]
-// replaces a file as a whole. Both, and the start hooks of this package, fit
-// member.Config.
+// # The first member
+//
+// An initial-cluster-state other than "existing" is written by one way only,
+// [Spec.Found] and [Spec.FoundOn]: a member that joins and starts as new founds a
+// cluster of its own, and its data must be wiped. Even the founder's file says
+// "existing" once it serves, so that a lost disk cannot make a second cluster.
 package manifest

@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -165,6 +166,41 @@ func TestProcessThatCannotStart(t *testing.T) {
 	linked := newShell(t)
 	link(t, touch(t, filepath.Join(t.TempDir(), "other")), linked.Log)
 	require.ErrorIs(t, linked.Start(t.Context()), ErrLink)
+}
+
+// parentOf, in the environment, makes a run of this test a parent that ends.
+const parentOf = "MANIFEST_TEST_PARENT_OF"
+
+// A child outlives its parent, unless that wants it otherwise.
+func TestProcessAndItsParent(t *testing.T) {
+	if log := os.Getenv(parentOf); log != "" {
+		p := &Process{Program: "/bin/sh", Log: log, EndWithParent: strings.HasSuffix(log, "end")}
+		p.script(t, "echo $$; exec sleep 1000")
+		p.logged(t, "\n")
+		os.Exit(0)
+	}
+	for _, name := range []string{"end", "outlive"} {
+		log := filepath.Join(t.TempDir(), name)
+		parent := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProcessAndItsParent$")
+		parent.Env = append(os.Environ(), parentOf+"="+log)
+		out, err := parent.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		pid, err := strconv.Atoi(strings.TrimSpace(read(t, log)))
+		require.NoError(t, err)
+		if name == "end" {
+			require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, time.Millisecond)
+			continue
+		}
+		assert.True(t, alive(pid), "it went with its parent")
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+}
+
+// alive is false for a zombie that nobody has waited for yet.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
 // A variable of the parent's would be a setting of etcd's.

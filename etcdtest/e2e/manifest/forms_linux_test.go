@@ -48,18 +48,7 @@ func staticPodHook(h *host) func(context.Context, member.StartSpec) error {
 }
 
 func editedPodHook(h *host) func(context.Context, member.StartSpec) error {
-	return h.kubelet(func(_ context.Context, start member.StartSpec) error {
-		old, err := os.ReadFile(h.file)
-		if err != nil {
-			return err
-		}
-		edited, err := manifest.Edit(manifest.StaticPod, h.file, old, manifest.Identity(start))
-		if err != nil {
-			return err
-		}
-		_, err = manifest.WriteFile(h.file, edited)
-		return err
-	})
+	return h.kubelet(manifest.EditStart(manifest.StaticPod, h.file, nil))
 }
 
 // kubelet is a hook with the kubelet's part: to run what a new file says.
