@@ -11,7 +11,7 @@ import (
 var hostURLs = []string{"advertise-client-urls", "listen-client-http-urls", "listen-client-urls", "listen-metrics-urls", "listen-peer-urls"}
 
 // moveHost adds to what will be set all URLs that move with the peer URLs, unless
-// they are set already.
+// they are set already, or the kubelet looks up whose they are.
 func moveHost(e editor, values map[string]string) error {
 	now, given := values["initial-advertise-peer-urls"]
 	if !given {
@@ -23,7 +23,7 @@ func moveHost(e editor, values map[string]string) error {
 	}
 	for _, f := range e.settings() {
 		_, set := values[f.canonical()]
-		if set || f.none || !slices.Contains(hostURLs, f.canonical()) {
+		if set || f.none || strings.Contains(f.value, "$(") || !slices.Contains(hostURLs, f.canonical()) {
 			continue
 		}
 		moved, err := h.move(f)

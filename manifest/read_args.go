@@ -89,6 +89,9 @@ func parseFlag(words []word, i int) (flagUse, error) {
 	if space := strings.IndexAny(name, " \t\n"); space > 0 {
 		return flagUse{}, fault(w.line, "--%s has its value in the same word, behind a space: etcd exits; it needs =, or a word of its own", name[:space])
 	}
+	if i := strings.Index(value, " --"); i >= 0 && flagName(value[i+3:min(i+4, len(value))]) {
+		return flagUse{}, fault(w.line, "--%s has a further flag in the same word, which etcd takes for a part of its value", name)
+	}
 	f := flagUse{
 		found:  found{rows: byFlag[name], name: name, label: "--" + name, value: value, line: w.line},
 		at:     i,
