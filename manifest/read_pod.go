@@ -217,7 +217,7 @@ func (p *podScan) compareMap(r *Reading, where string, n *yaml.Node, t yamlMap) 
 		}
 		expected := t.get(key.Value)
 		if expected == nil {
-			if !saysNothing(key.Value, value) {
+			if !saysNothing(key.Value, value, 8) {
 				r.unplaced(key.Line, path, "has no place in a Spec")
 			}
 			continue
@@ -297,16 +297,20 @@ var kubernetesDefaults = map[string]string{
 }
 
 // saysNothing is a value without which the pod would be the same: nothing, as
-// kubeadm's "status: {}", or what Kubernetes takes anyway.
-func saysNothing(key string, n *yaml.Node) bool {
+// kubeadm's "status: {}", or what Kubernetes takes anyway. It looks so many levels
+// deep: an anchor may hold itself.
+func saysNothing(key string, n *yaml.Node, depth int) bool {
 	n = followed(n)
+	if depth == 0 {
+		return false
+	}
 	if n.Kind == yaml.ScalarNode {
 		s := as11(n)
 		usual, known := kubernetesDefaults[key]
 		return s.kind == null11 || s.value == "" || known && s.value == usual
 	}
 	for i, c := range n.Content {
-		if n.Kind == yaml.SequenceNode || i%2 == 1 && !saysNothing(n.Content[i-1].Value, c) {
+		if n.Kind == yaml.SequenceNode || i%2 == 1 && !saysNothing(n.Content[i-1].Value, c, depth-1) {
 			return false
 		}
 	}

@@ -210,14 +210,16 @@ func TestBigFiles(t *testing.T) {
 		in   string
 		fail string
 	}{
-		"comments":        {StaticPod, fill("# nothing to see here, move along\n") + etcdPod("--name=a"), ""},
-		"environment":     {StaticPod, etcdPod("--name=a") + "    env:\n" + numbered("    - {name: SOME_VARIABLE_%d, value: 'some value'}\n", size/250), ""},
-		"one long text":   {StaticPod, etcdPod("--name=a") + "    x: \"" + fill("0123456789 ") + "\"\n", ""},
-		"keys":            {ConfigFile, "name: a\n" + numbered("some-key-%d: some value or other\n", size/200), ""},
-		"variables":       {Environment, "ETCD_NAME=a\n" + numbered("SOME_VARIABLE_%d=some value\n", size/160), ""},
-		"nesting":         {StaticPod, fill("["), "is not YAML"},
-		"nothing":         {StaticPod, fill("\n"), "no YAML document"},
-		"a billion laugh": {StaticPod, laughs() + etcdPod("--name=a"), ""},
+		"comments":                    {StaticPod, fill("# nothing to see here, move along\n") + etcdPod("--name=a"), ""},
+		"environment":                 {StaticPod, etcdPod("--name=a") + "    env:\n" + numbered("    - {name: SOME_VARIABLE_%d, value: 'some value'}\n", size/250), ""},
+		"one long text":               {StaticPod, etcdPod("--name=a") + "    x: \"" + fill("0123456789 ") + "\"\n", ""},
+		"keys":                        {ConfigFile, "name: a\n" + numbered("some-key-%d: some value or other\n", size/200), ""},
+		"variables":                   {Environment, "ETCD_NAME=a\n" + numbered("SOME_VARIABLE_%d=some value\n", size/160), ""},
+		"nesting":                     {StaticPod, fill("["), "is not YAML"},
+		"nothing":                     {StaticPod, fill("\n"), "no YAML document"},
+		"a billion laugh":             {StaticPod, laughs("[a, a]", "[*x%d, *x%d]") + etcdPod("--name=a"), ""},
+		"and nothing":                 {StaticPod, laughs("{a: , b: }", "{a: *x%d, b: *x%d}") + etcdPod("--name=a"), ""},
+		"an anchor that holds itself": {StaticPod, "x: &x {a: *x}\n" + etcdPod("--name=a"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -244,12 +246,12 @@ func numbered(format string, n int) string {
 	return b.String()
 }
 
-// laughs are anchors that double ten times over, thirty times.
-func laughs() string {
+// laughs are anchors that double, thirty times.
+func laughs(first, next string) string {
 	var b strings.Builder
-	b.WriteString("x0: &x0 [a, a]\n")
+	b.WriteString("x0: &x0 " + first + "\n")
 	for i := 1; i < 30; i++ {
-		fmt.Fprintf(&b, "x%d: &x%d [*x%d, *x%d]\n", i, i, i-1, i-1)
+		fmt.Fprintf(&b, "x%d: &x%d "+next+"\n", i, i, i-1, i-1)
 	}
 	return b.String()
 }
