@@ -102,6 +102,10 @@ func (e *EtcdClient) ask(ctx context.Context, method, peerURL, path string) (Rep
 		return Reply{}, classify.Normalise(ctx, err)
 	}
 	resp.Body.Close() // unread: a stream would never end
+	return replyOf(resp), nil
+}
+
+func replyOf(resp *http.Response) Reply {
 	h := resp.Header
-	return Reply{Status: resp.StatusCode, Version: h.Get("X-Server-Version"), ClusterID: h.Get("X-Etcd-Cluster-ID"), Server: h.Get("Server")}, nil
+	return Reply{Status: resp.StatusCode, Version: h.Get("X-Server-Version"), ClusterID: h.Get("X-Etcd-Cluster-ID"), Server: h.Get("Server")}
 }

@@ -24,9 +24,15 @@ type Client interface {
 	// Status is the server's word on itself. An answer of another member is
 	// returned as it is: the caller compares Status.ID.
 	Status(ctx context.Context, at Target) (Status, error)
+	// Who asks what answers at a URL, and whether it is member m of that cluster. It
+	// is asked before and after what it is to bind, and never in a poll: each
+	// question is a warning in that server's log. An error: nobody answered.
+	Who(ctx context.Context, url string, clusterID, m ID) (Answer, error)
 	// Read asks one linearizable read through the member. It may wait for the
-	// answer as long as ctx allows. An error that is an [*Unready] says that
-	// the process itself answered, but could not read.
+	// answer as long as ctx allows. Only the member's own answer counts, and it must
+	// have been asked who it is, once for each connection; a [*WrongServerError] says
+	// who answered in its place. An error that is an [*Unready] says that the
+	// member's process itself answered, but could not read.
 	Read(ctx context.Context, through Target) (ReadAnswer, error)
 	// PeerMembers is the list that the member's peer port shows; no quorum, no
 	// auth. Before it has data, it is the member's own initial cluster.
@@ -46,7 +52,8 @@ type Client interface {
 	// Its error may be a [*WriteError], which tells what became of a write that was
 	// given up.
 	Add(ctx context.Context, via Target, peerURLs []string, learner bool) (Member, error)
-	// Promote makes a learner a voter. Only the leader can say why it refuses.
+	// Promote makes a learner a voter. Only the leader can say why it refuses. It is
+	// sent at once or not at all: what allows it holds for a moment only.
 	Promote(ctx context.Context, via Target, id ID) error
 	// Remove removes a member.
 	Remove(ctx context.Context, via Target, id ID) error

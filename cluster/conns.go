@@ -157,27 +157,52 @@ func (e *EtcdClient) call(ctx context.Context, ep string, do func(context.Contex
 }
 
 // write sends one write, once, to the first of the target's endpoints that a
-// connection can be made to. A dead endpoint costs one EndpointTimeout, not the
-// whole deadline (P-E5), and a write that was sent is never sent elsewhere.
+// connection is up to. Where there is none all are tried together: dead ones cost one
+// EndpointTimeout, not the whole deadline (P-E5), and a write that was sent is never
+// sent elsewhere.
 func (e *EtcdClient) write(ctx context.Context, via Target, do func(context.Context, *grpc.ClientConn) error) error {
 	return e.writeAt(ctx, via, func(ctx context.Context, _ string, conn *grpc.ClientConn) error { return do(ctx, conn) })
 }
 
+// writeAt is write that tells where it was sent.
 func (e *EtcdClient) writeAt(ctx context.Context, via Target, do func(context.Context, string, *grpc.ClientConn) error) error {
+	ep, _, err := e.up(ctx, via)
+	if err != nil {
+		return err
+	}
+	return e.call(clientv3.WithRequireLeader(ctx), ep, func(ctx context.Context, conn *grpc.ClientConn) error { return do(ctx, ep, conn) })
+}
+
+// up is an endpoint of the target that there is a connection to, and whether there
+// was one before.
+func (e *EtcdClient) up(ctx context.Context, via Target) (ep string, before bool, err error) {
 	eps := e.endpoints(via)
 	if len(eps) == 0 {
-		return reason.Of(reason.ErrUnreachable, "no client URL is known of %s", via.Member)
+		return "", false, reason.Of(reason.ErrUnreachable, "no client URL is known of %s", via.Member)
 	}
-	ctx = clientv3.WithRequireLeader(ctx)
-	var errs []error
 	for _, ep := range eps {
-		if err := e.connected(ctx, ep); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", ep, err))
-			continue
+		if e.conns.isUp(ep) {
+			return ep, true, nil
 		}
-		return e.call(ctx, ep, func(ctx context.Context, conn *grpc.ClientConn) error { return do(ctx, ep, conn) })
 	}
-	return classify.Each(errs...)
+	ep, err = first(ctx, eps, func(ctx context.Context, ep string) (string, error) { return ep, e.connected(ctx, ep) })
+	return ep, false, err
+}
+
+// isUp reports whether a call to this endpoint could be sent at once.
+func (c *conns) isUp(ep string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l, ok := c.open[ep]
+	if !ok {
+		return false
+	}
+	select {
+	case <-l.ready:
+		return l.err == nil && l.conn.GetState() == connectivity.Ready
+	default:
+		return false
+	}
 }
 
 // connected waits until there is a connection, or there is none to be had.

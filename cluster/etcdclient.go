@@ -65,6 +65,8 @@ type EtcdClient struct {
 	peer  *http.Client
 	plain *http.Client
 
+	peerLines, plainLines lines
+
 	release func() bool // takes our Close off the caller's client
 
 	mu   sync.Mutex
@@ -84,6 +86,8 @@ func NewClient(c *clientv3.Client, cfg ClientConfig) *EtcdClient {
 		cfg.Endpoints = func(m Member) []string { return m.ClientURLs }
 	}
 	e := &EtcdClient{c: c, cfg: cfg, peer: newHTTP(cfg, cfg.PeerTLS), plain: newHTTP(cfg, cfg.ClientTLS)}
+	e.peerLines.make = func() *http.Client { return newHTTP(cfg, cfg.PeerTLS) }
+	e.plainLines.make = func() *http.Client { return newHTTP(cfg, cfg.ClientTLS) }
 	e.conns.dial = func(ep string) (*grpc.ClientConn, error) {
 		if len(c.Endpoints()) == 0 { // Dial would panic
 			return nil, reason.Of(reason.ErrUnreachable, "the caller's client has no endpoints")
@@ -109,6 +113,8 @@ func (e *EtcdClient) Close() {
 	e.conns.close()
 	e.peer.CloseIdleConnections()
 	e.plain.CloseIdleConnections()
+	e.peerLines.close()
+	e.plainLines.close()
 }
 
 // endpoints are where the targets are dialled, each once, in order.
@@ -282,8 +288,15 @@ func (e *EtcdClient) Add(ctx context.Context, via Target, peerURLs []string, lea
 	return m, t.told(err)
 }
 
-// Promote implements [Client].
+// Promote implements [Client]. What the vote hangs on was proven a moment ago, and a
+// dial could take longer than that holds: it is sent on a connection that is up, or
+// not at all.
 func (e *EtcdClient) Promote(ctx context.Context, via Target, id ID) error {
+	if _, before, err := e.up(ctx, via); err != nil {
+		return err
+	} else if !before {
+		return reason.Of(reason.ErrUnreachable, "there was no connection to %s, and the vote was not asked for", via)
+	}
 	return e.write(ctx, via, func(ctx context.Context, conn *grpc.ClientConn) error {
 		_, err := pb.NewClusterClient(conn).MemberPromote(ctx, &pb.MemberPromoteRequest{ID: uint64(id)})
 		return err

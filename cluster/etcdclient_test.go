@@ -236,9 +236,7 @@ var writes = map[string]func(e *cluster.EtcdClient, ctx context.Context, via clu
 		_, err := e.Add(ctx, via, []string{"HTTP://10.0.0.9:02380", "http://b9:2380"}, true)
 		return err
 	},
-	"promote": func(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error {
-		return e.Promote(ctx, via, 9)
-	},
+	"promote": promote,
 	"remove": func(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error {
 		return e.Remove(ctx, via, 9)
 	},
@@ -257,6 +255,16 @@ var writes = map[string]func(e *cluster.EtcdClient, ctx context.Context, via clu
 	},
 }
 
+// promote asks for a vote after a look, which leaves a connection: without one no
+// vote is asked for.
+func promote(e *cluster.EtcdClient, ctx context.Context, via cluster.Target) error {
+	err := e.MayChange(ctx, via)
+	if err != nil {
+		return err
+	}
+	return e.Promote(ctx, via, 9)
+}
+
 func TestWritesSayWhatTheyAreTold(t *testing.T) {
 	for call, write := range writes {
 		t.Run(call, func(t *testing.T) {
@@ -264,10 +272,7 @@ func TestWritesSayWhatTheyAreTold(t *testing.T) {
 				return map[string]error{"revoke": rpctypes.ErrGRPCLeaseNotFound}[call]
 			}})
 			require.NoError(t, write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 10*time.Second), s.target()))
-			assert.Equal(t, call, s.got()[0])
-			if call != "revoke" { // that is followed by a list
-				assert.Equal(t, []string{call}, s.got())
-			}
+			assert.Equal(t, []string{call}, s.got(call))
 			assert.True(t, s.last(t).requireLeader)
 			switch m := s.newest(t, call).(type) {
 			case *pb.MemberAddRequest:
@@ -293,8 +298,8 @@ func TestWritesSayWhatTheyAreTold(t *testing.T) {
 	})
 }
 
-// A write goes to the first endpoint that a connection can be made to, and once
-// it was sent to nobody else, whatever comes of it.
+// A write goes to one endpoint that a connection can be made to, and once it was
+// sent to nobody else, whatever comes of it.
 func TestAWriteIsSentOnce(t *testing.T) {
 	refusals := map[string]error{
 		"unhealthy":            rpctypes.ErrGRPCUnhealthy,
@@ -307,41 +312,64 @@ func TestAWriteIsSentOnce(t *testing.T) {
 	for call, write := range writes {
 		for why, refusal := range refusals {
 			t.Run(call+"/"+why, func(t *testing.T) {
-				one := serve(t, &server{fail: func(got string) error { return map[string]error{call: refusal}[got] }})
-				two := serve(t, &server{})
-				via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{one.url, two.url}}}
-				err := write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 2*time.Second), via)
-				require.Error(t, err)
+				both := twice(t, func() *server {
+					return &server{fail: func(got string) error { return map[string]error{call: refusal}[got] }}
+				})
+				err := write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 2*time.Second), both.target())
 				require.ErrorIs(t, err, rpctypes.Error(refusal))
-				assert.Equal(t, []string{call}, one.got(call))
-				assert.Empty(t, two.got())
+				assert.Equal(t, []string{call}, both.got(call))
 			})
 		}
 		t.Run(call+"/no answer", func(t *testing.T) {
-			one := serve(t, &server{hang: func(string) bool { return true }})
-			two := serve(t, &server{})
-			via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{one.url, two.url}}}
+			both := twice(t, func() *server { return &server{hang: func(got string) bool { return got == call }} })
 			for _, d := range []time.Duration{200 * time.Millisecond, 2 * time.Second, 20 * time.Second} {
-				err := write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, d), via)
+				err := write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, d), both.target())
 				require.ErrorIs(t, err, context.DeadlineExceeded)
-				if len(one.got(call)) > 0 { // a busy machine may not get so far at first
+				if len(both.got(call)) > 0 { // a busy machine may not get so far at first
 					break
 				}
 			}
-			assert.Equal(t, []string{call}, one.got(call))
-			assert.Empty(t, two.got())
+			assert.Equal(t, []string{call}, both.got(call))
 		})
 		t.Run(call+"/the server ends", func(t *testing.T) {
-			one := &server{}
-			one.hang = func(got string) bool { go one.grpc.Stop(); return got == call }
-			serve(t, one)
-			two := serve(t, &server{})
-			via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{one.url, two.url}}}
-			require.Error(t, write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 2*time.Second), via))
-			assert.Equal(t, []string{call}, one.got(call))
-			assert.Empty(t, two.got())
+			both := twice(t, func() *server {
+				s := &server{}
+				s.hang = func(got string) bool {
+					if got == call {
+						go s.grpc.Stop()
+					}
+					return got == call
+				}
+				return s
+			})
+			require.Error(t, write(clientOf(t, cluster.ClientConfig{}, deadURL(t)), within(t, 2*time.Second), both.target()))
+			assert.Equal(t, []string{call}, both.got(call))
 		})
 	}
+}
+
+// pair is a server that listens at two URLs, and what it got on either.
+type pair [2]*server
+
+func twice(t *testing.T, make func() *server) pair {
+	t.Helper()
+	return pair{serve(t, make()), serve(t, make())}
+}
+
+func (p pair) target() cluster.Target {
+	return cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: []string{p[0].url, p[1].url}}}
+}
+
+func (p pair) got(call string) []string { return append(p[0].got(call), p[1].got(call)...) }
+
+// What a vote hangs on was proven a moment ago: it does not wait for a dial.
+func TestAVoteIsSentOnAConnectionThatIsUp(t *testing.T) {
+	s := serve(t, &server{})
+	e := clientOf(t, cluster.ClientConfig{}, deadURL(t))
+	require.ErrorIs(t, e.Promote(within(t, time.Second), s.target(), 9), cluster.ErrUnreachable)
+	assert.Empty(t, s.got("promote"))
+	require.NoError(t, e.Promote(within(t, time.Second), s.target(), 9), "it was made for the next time")
+	assert.Equal(t, []string{"promote"}, s.got("promote"))
 }
 
 func TestAWriteSkipsDeadEndpoints(t *testing.T) {
@@ -351,7 +379,7 @@ func TestAWriteSkipsDeadEndpoints(t *testing.T) {
 			s := serve(t, &server{})
 			asked := time.Now()
 			via := cluster.Target{Member: cluster.Member{ID: 1, ClientURLs: append(bad, s.url)}}
-			require.NoError(t, clientOf(t, config, deadURL(t)).Promote(within(t, 10*time.Second), via, 9))
+			require.NoError(t, promote(clientOf(t, config, deadURL(t)), within(t, 10*time.Second), via))
 			assert.Less(t, time.Since(asked), 8*time.Second, "one EndpointTimeout, not the whole deadline")
 			assert.Equal(t, []string{"promote"}, s.got("promote"))
 
@@ -545,7 +573,9 @@ func TestErrorsOfTheAdapter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, &server{fail: func(string) error { return tc.wire }})
-			require.ErrorIs(t, clientOf(t, cluster.ClientConfig{}, s.url).Promote(within(t, time.Second), s.target(), 9), tc.want)
+			e := clientOf(t, cluster.ClientConfig{}, s.url)
+			_, _ = e.Status(within(t, time.Second), s.target())
+			require.ErrorIs(t, e.Promote(within(t, time.Second), s.target(), 9), tc.want)
 		})
 	}
 	t.Run("cancelled by the caller", func(t *testing.T) {
@@ -710,7 +740,7 @@ func TestTheAdapterIsSafeForConcurrentUse(t *testing.T) {
 			case 1:
 				_, err = e.Status(within(t, 5*time.Second), two.target())
 			case 2:
-				err = e.Promote(within(t, 5*time.Second), one.target(), 9)
+				err = e.Remove(within(t, 5*time.Second), one.target(), 9)
 			case 3:
 				_, err = e.ListAt(within(t, 5*time.Second), two.target())
 			}

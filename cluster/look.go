@@ -23,6 +23,7 @@ type Looker struct {
 	reach      Reach
 	ours       []string // our peer URLs: metricsURL belongs to that member
 	metricsURL string
+	clusterID  ID
 	wake       func() // called when a member begins to answer
 
 	ctx    context.Context // of the probes
@@ -118,6 +119,7 @@ func (l *Looker) look(ctx context.Context, fresh bool) (Snapshot, error) {
 	case l.reach.ClusterID != 0 && list.ClusterID != l.reach.ClusterID:
 		return Snapshot{}, reason.Of(reason.ErrWrongCluster, "%s is meant, %s answered", l.reach.ClusterID, list.ClusterID)
 	}
+	l.clusterID = list.ClusterID
 	l.follow(list)
 	l.await(ctx, list, fresh)
 	if err := ctx.Err(); err != nil {
@@ -205,7 +207,7 @@ func sameTarget(a, b Target) bool {
 }
 
 func (l *Looker) Target(m Member) Target {
-	t := Target{Member: m}
+	t := Target{Member: m, ClusterID: l.clusterID}
 	if peerurl.SameSet(m.PeerURLs, l.ours) {
 		t.MetricsURL = l.metricsURL
 	}

@@ -53,6 +53,7 @@ func (m Member) Redacted() *Member {
 // endpoints of the caller's own client, one with nothing but ClientURLs for some of them.
 type Target struct {
 	Member
+	ClusterID  ID     // that it is a member of; 0: not known, and an answer is bound to nobody
 	MetricsURL string // of --listen-metrics-urls, where it is known
 }
 
@@ -95,5 +96,7 @@ type Status struct {
 type ReadAnswer struct {
 	ClusterID   ID     // 0 where the way it was asked does not tell
 	Way         string // "peer", "metrics", "client" or "hook"
+	URL         string // where it was asked; empty for a hook
+	Conn        string // as [Answer]'s
 	Downgrading bool   // a downgrade of the cluster is under way; "peer" only
 }

@@ -28,7 +28,7 @@ func newHTTP(cfg ClientConfig, tlsConfig *tls.Config) *http.Client {
 			TLSClientConfig:     tlsConfig,
 			DialContext:         dial,
 			TLSHandshakeTimeout: 5 * time.Second,
-			IdleConnTimeout:     30 * time.Second,
+			IdleConnTimeout:     idleConn,
 		}
 	}
 	return &http.Client{
@@ -45,45 +45,63 @@ var errNoList = errors.New("no member list")
 
 // Read implements [Client]. The first way that exists is taken: the peer port's
 // /downgrade/enabled, which runs the server's linearizable read barrier before
-// it answers (3.5 and later, a learner too, in the silent window too; 404 on
-// 3.4), then /health on the metrics or the client URL.
+// it answers (3.5 and later, a learner too, in the silent window too), then /health on
+// the metrics or the client URL. That is for a 3.4 server, which has no such path on
+// its peer port; with any other release a port without it is no peer port.
 func (e *EtcdClient) Read(ctx context.Context, through Target) (ReadAnswer, error) {
 	if !e.cfg.SkipPeer {
-		answer, err := first(ctx, through.PeerURLs, e.readPeer)
+		answer, err := first(ctx, through.PeerURLs, func(ctx context.Context, url string) (ReadAnswer, error) {
+			return e.readPeer(ctx, url, through)
+		})
 		if !errors.Is(err, errNoPath) {
 			return answer, err
 		}
 	}
+	way, urls := "client", e.endpoints(through)
 	if through.MetricsURL != "" {
-		return ReadAnswer{Way: "metrics"}, e.readHealth(ctx, through.MetricsURL)
+		way, urls = "metrics", []string{through.MetricsURL}
 	}
-	_, err := first(ctx, e.endpoints(through), func(ctx context.Context, ep string) (struct{}, error) {
-		return struct{}{}, e.readHealth(ctx, ep)
+	return first(ctx, urls, func(ctx context.Context, url string) (ReadAnswer, error) {
+		return e.readHealth(ctx, way, url, through)
 	})
-	return ReadAnswer{Way: "client"}, err
 }
 
-func (e *EtcdClient) readPeer(ctx context.Context, peerURL string) (ReadAnswer, error) {
-	header, body, err := get(ctx, e.peer, peerURL, "/downgrade/enabled")
-	if err != nil {
+func (e *EtcdClient) readPeer(ctx context.Context, url string, t Target) (ReadAnswer, error) {
+	l := e.peerLines.take(url)
+	defer e.peerLines.give(l)
+	x, who, err := l.bound(ctx, t, "/downgrade/enabled", func(ctx context.Context) (Answer, error) { return l.who(ctx, t.ClusterID, t.ID) })
+	switch {
+	case err != nil:
 		return ReadAnswer{}, err
+	case x.Status == http.StatusNotFound && predatesPeerReads(who.Version):
+		return ReadAnswer{}, errNoPath
+	case x.Status == http.StatusNotFound:
+		who.Identity = NoEtcd
+		return ReadAnswer{}, who.Err(t.ClusterID, t.ID)
+	case x.Status != http.StatusOK:
+		return ReadAnswer{}, &Unready{Status: x.Status, Text: x.body}
 	}
-	cluster, err := clusterOf(header)
-	return ReadAnswer{ClusterID: cluster, Way: "peer", Downgrading: strings.TrimSpace(string(body)) == "true"}, err
+	answer := ReadAnswer{Way: "peer", URL: url, Conn: x.conn, Downgrading: strings.TrimSpace(x.body) == "true"}
+	return answer, answer.ClusterID.UnmarshalText([]byte(x.ClusterID))
 }
 
 // readHealth asks the linearizable /health. NOSPACE does not make a member
 // unfit to vote; the servers below 3.4.16 that do not know exclude ignore it.
-func (e *EtcdClient) readHealth(ctx context.Context, base string) error {
-	_, body, err := get(ctx, e.plain, base, "/health?exclude=NOSPACE")
-	if err != nil {
-		return err
+func (e *EtcdClient) readHealth(ctx context.Context, way, url string, t Target) (ReadAnswer, error) {
+	l := e.plainLines.take(url)
+	defer e.plainLines.give(l)
+	x, _, err := l.bound(ctx, t, "/health?exclude=NOSPACE", func(ctx context.Context) (Answer, error) { return l.whoMetrics(ctx, t.ID) })
+	switch {
+	case err != nil:
+		return ReadAnswer{}, err
+	case x.Status == http.StatusNotFound:
+		return ReadAnswer{}, fmt.Errorf("%s/health: %w", url, errNoPath)
 	}
 	var health struct{ Health string }
-	if json.Unmarshal(body, &health) != nil || health.Health != "true" {
-		return &Unready{Status: http.StatusOK, Text: string(body)}
+	if x.Status != http.StatusOK || json.Unmarshal([]byte(x.body), &health) != nil || health.Health != "true" {
+		return ReadAnswer{}, &Unready{Status: x.Status, Text: x.body}
 	}
-	return nil
+	return ReadAnswer{Way: way, URL: url, Conn: x.conn}, nil
 }
 
 // PeerMembers implements [Client].

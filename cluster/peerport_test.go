@@ -1,13 +1,17 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +25,8 @@ import (
 // port is an HTTP port of a server: what it answers by path, and what was asked.
 type port struct {
 	answers map[string]http.HandlerFunc // else 404
+	peer    string                      // the release of a server whose peer port it is, as member 9 of cluster c1
+	id      string                      // that its metrics tell
 	mu      sync.Mutex
 	asked   []string
 }
@@ -33,8 +39,39 @@ func (p *port) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, r)
 		return
 	}
+	switch {
+	case p.peer != "" && p.whose(w, r):
+		return
+	case p.id != "" && r.URL.Path == "/metrics":
+		fmt.Fprintf(w, "# TYPE etcd_server_id gauge\netcd_server_id{server_id=%q} 1\n", p.id)
+		return
+	}
 	http.NotFound(w, r)
 }
+
+// whose answers the question whose port it is.
+func (p *port) whose(w http.ResponseWriter, r *http.Request) bool {
+	w.Header().Set("X-Etcd-Cluster-ID", "c1")
+	w.Header().Set("X-Server-Version", p.peer)
+	switch {
+	case r.URL.Path == "/members":
+		_, _ = io.WriteString(w, `[{"id":1},{"id":9}]`)
+	case strings.HasPrefix(r.URL.Path, "/raft/stream/message/") && r.Header.Get("X-Etcd-Cluster-ID") != "c1":
+		http.Error(w, "cluster ID mismatch", http.StatusPreconditionFailed)
+	case r.URL.Path == "/raft/stream/message/9" && r.Header.Get("X-Raft-To") == "9":
+		http.Error(w, "error sender not found", http.StatusNotFound)
+	case strings.HasPrefix(r.URL.Path, "/raft/stream/message/"):
+		http.Error(w, "to field mismatch", http.StatusPreconditionFailed)
+	default:
+		w.Header().Del("X-Etcd-Cluster-ID")
+		w.Header().Del("X-Server-Version")
+		return false
+	}
+	return true
+}
+
+// questions are the paths of the question.
+var questions = []string{"/raft/stream/message/9", "/members"}
 
 func (p *port) got() []string {
 	p.mu.Lock()
@@ -88,7 +125,13 @@ func TestReadThroughThePeerPort(t *testing.T) {
 			p, url := listen(t, map[string]http.HandlerFunc{readPath: tc.answer, "/elsewhere": says(200, "c1", "false")})
 			_, client := listen(t, map[string]http.HandlerFunc{healthPath: says(200, "", healthy)})
 			e := clientOf(t, cluster.ClientConfig{}, deadURL(t))
-			got, err := e.Read(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 9, PeerURLs: []string{url}, ClientURLs: []string{client}}})
+			p.peer = "3.6.16"
+			got, err := e.Read(within(t, time.Second), cluster.Target{ClusterID: 0xc1, Member: cluster.Member{ID: 9, PeerURLs: []string{url}, ClientURLs: []string{client}}})
+			if err == nil {
+				assert.Equal(t, url, got.URL)
+				assert.NotEmpty(t, got.Conn)
+			}
+			got.URL, got.Conn = "", ""
 			switch {
 			case tc.unready != "":
 				require.ErrorContains(t, err, tc.unready)
@@ -100,7 +143,7 @@ func TestReadThroughThePeerPort(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, tc.want, got)
 			}
-			assert.Equal(t, []string{readPath}, p.got(), "one request, and no other way where this one exists")
+			assert.Equal(t, append(slices.Clone(questions), readPath), p.got(), "one request of one who has told its ID, and no other way where this one exists")
 		})
 	}
 }
@@ -118,39 +161,55 @@ func TestReadByHealth(t *testing.T) {
 		config                cluster.ClientConfig
 		way                   string // empty: an error
 		unready               bool
+		release, id           string // of the peer port, and on the others, where they are not a 3.4 server's of member 9
+		wrong                 bool   // it is somebody else's
 	}{
-		"3.4: by the client port":            {peer: none, client: health(200, healthy), way: "client"},
-		"3.4: by the metrics port, if known": {peer: none, client: none, metrics: health(200, healthy), way: "metrics"},
-		"the peer port may not be asked":     {peer: reads, client: health(200, healthy), config: cluster.ClientConfig{SkipPeer: true}, way: "client"},
-		"both may, and the peer port reads":  {peer: reads, client: none, metrics: none, way: "peer"},
-		"3.4 says it is not":                 {peer: none, client: health(503, `{"health":"false"}`), unready: true},
-		"it says so with a 200":              {peer: none, client: health(200, `{"health":"false","reason":"RAFT NO LEADER"}`), unready: true},
-		"it says something else":             {peer: none, client: health(200, "ok"), unready: true},
-		"it says it in another type":         {peer: none, client: health(200, `{"health":true}`), unready: true},
-		"it says nothing":                    {peer: none, client: health(200, ""), unready: true},
-		"no /health either":                  {peer: none, client: none},
-		"no other port is known":             {peer: none},
-		"nothing at all":                     {},
+		"3.5 has the path: it is no peer port": {peer: none, client: health(200, healthy), release: "3.5.0", wrong: true},
+		"nor with a release nobody knows":      {peer: none, client: health(200, healthy), release: "elephant", wrong: true},
+		"another member's client port":         {peer: none, client: health(200, healthy), id: "7", wrong: true},
+		"another member's metrics port":        {peer: none, client: none, metrics: health(200, healthy), id: "7", wrong: true},
+		"a client port that tells no ID":       {peer: none, client: health(200, healthy), id: "elephant", wrong: true},
+		"3.4: by the client port":              {peer: none, client: health(200, healthy), way: "client"},
+		"3.4: by the metrics port, if known":   {peer: none, client: none, metrics: health(200, healthy), way: "metrics"},
+		"the peer port may not be asked":       {peer: reads, client: health(200, healthy), config: cluster.ClientConfig{SkipPeer: true}, way: "client"},
+		"both may, and the peer port reads":    {peer: reads, client: none, metrics: none, way: "peer"},
+		"3.4 says it is not":                   {peer: none, client: health(503, `{"health":"false"}`), unready: true},
+		"it says so with a 200":                {peer: none, client: health(200, `{"health":"false","reason":"RAFT NO LEADER"}`), unready: true},
+		"it says something else":               {peer: none, client: health(200, "ok"), unready: true},
+		"it says it in another type":           {peer: none, client: health(200, `{"health":true}`), unready: true},
+		"it says nothing":                      {peer: none, client: health(200, ""), unready: true},
+		"no /health either":                    {peer: none, client: none},
+		"no other port is known":               {peer: none},
+		"nothing at all":                       {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			through := cluster.Target{Member: cluster.Member{ID: 9}}
+			through := cluster.Target{ClusterID: 0xc1, Member: cluster.Member{ID: 9}}
 			var asked []*port
 			for answers, set := range map[*map[string]http.HandlerFunc]func(url string){
 				&tc.peer:    func(url string) { through.PeerURLs = []string{url} },
 				&tc.client:  func(url string) { through.ClientURLs = []string{url} },
 				&tc.metrics: func(url string) { through.MetricsURL = url },
 			} {
-				if *answers != nil {
-					p, url := listen(t, *answers)
-					asked = append(asked, p)
-					set(url)
+				if *answers == nil {
+					continue
 				}
+				p, url := listen(t, *answers)
+				switch {
+				case answers == &tc.peer && tc.peer[readPath] == nil:
+					p.peer = cmp.Or(tc.release, "3.4.13")
+				case answers == &tc.peer:
+					p.peer = "3.6.16"
+				default:
+					p.id = cmp.Or(tc.id, "9")
+				}
+				asked = append(asked, p)
+				set(url)
 			}
 			answer, err := clientOf(t, tc.config, deadURL(t)).Read(within(t, time.Second), through)
 			for _, p := range asked {
 				for _, uri := range p.got() {
-					assert.Contains(t, []string{readPath, "/health?exclude=NOSPACE"}, uri)
-					assert.False(t, tc.config.SkipPeer && uri == readPath, "it may not be asked")
+					assert.Contains(t, append(slices.Clone(questions), readPath, "/metrics", "/health?exclude=NOSPACE"), uri)
+					assert.False(t, tc.config.SkipPeer && (uri == readPath || slices.Contains(questions, uri)), "it may not be asked")
 				}
 			}
 			if tc.way != "" {
@@ -160,6 +219,7 @@ func TestReadByHealth(t *testing.T) {
 			}
 			require.Error(t, err)
 			assert.Equal(t, tc.unready, isUnready(err), "%v", err)
+			assert.Equal(t, tc.wrong, errors.Is(err, cluster.ErrWrongServer), "%v", err)
 		})
 	}
 }

@@ -28,7 +28,7 @@ var errKilled = errors.New("the process was killed")
 var ops = []clustertest.Op{
 	clustertest.OpList, clustertest.OpListAt, clustertest.OpStatus, clustertest.OpRead, clustertest.OpPeerMembers,
 	clustertest.OpMetrics, clustertest.OpMayChange, clustertest.OpAdd, clustertest.OpPromote, clustertest.OpRemove,
-	clustertest.OpUpdate, clustertest.OpMoveLeader, clustertest.OpBarrier,
+	clustertest.OpUpdate, clustertest.OpMoveLeader, clustertest.OpBarrier, clustertest.OpWho,
 }
 
 func latency(op clustertest.Op, at cluster.ID) time.Duration {
@@ -89,6 +89,14 @@ func (w wire) Read(ctx context.Context, through cluster.Target) (cluster.ReadAns
 		r.ClusterID = w.other(r.ClusterID, through.ID)
 	}
 	return r, err
+}
+
+func (w wire) Who(ctx context.Context, url string, clusterID, m cluster.ID) (cluster.Answer, error) {
+	a, err := over(ctx, w, clustertest.OpWho, m, func() (cluster.Answer, error) { return w.next.Who(ctx, url, clusterID, m) })
+	if other := w.other(clusterID, m); err == nil && other != clusterID {
+		a.Identity, a.ClusterID = cluster.AnotherCluster, other.String()
+	}
+	return a, err
 }
 
 func (w wire) PeerMembers(ctx context.Context, at cluster.Target) (cluster.List, error) {

@@ -17,6 +17,7 @@ const (
 	OpList        Op = "list"
 	OpListAt      Op = "list-at"
 	OpStatus      Op = "status"
+	OpWho         Op = "who"
 	OpRead        Op = "read"
 	OpPeerMembers Op = "peer-members"
 	OpEndpoints   Op = "endpoints"
@@ -87,7 +88,7 @@ func (c Call) args() []string {
 		return []string{c.ID.String(), strings.Join(c.URLs, ",")}
 	case OpPromote, OpRemove, OpMoveLeader, OpStart, OpStop, OpArchive:
 		return []string{c.ID.String()}
-	case OpListAt, OpStatus, OpRead, OpPeerMembers, OpMetrics:
+	case OpListAt, OpStatus, OpWho, OpRead, OpPeerMembers, OpMetrics:
 		return []string{c.At.String()}
 	}
 	return nil

@@ -97,14 +97,6 @@ func (w Web) list() (cluster.List, error) {
 	return cluster.List{}, fmt.Errorf("no member list: %q", w.Body)
 }
 
-// read is its answer in the place of a linearizable read on a peer port: the header
-// counts there.
-func (w Web) read() (cluster.ReadAnswer, error) {
-	var id cluster.ID
-	err := id.UnmarshalText([]byte(w.ClusterID))
-	return cluster.ReadAnswer{ClusterID: id, Way: "peer"}, err
-}
-
 // health is its answer to /health.
 func (w Web) health(err error) error {
 	if err == nil && !strings.Contains(w.Body, `"health":"true"`) {

@@ -202,22 +202,35 @@ func (o *reading) step(w *wait) (cluster.ReadAnswer, error) {
 		}
 	}
 	if t.MetricsURL != "" {
-		p := c.onMetricsURL(t)
-		if w, there, err := c.web(t.MetricsURL); there {
-			return cluster.ReadAnswer{Way: "metrics"}, w.health(err)
-		}
-		if p == nil {
-			return cluster.ReadAnswer{}, refused(t.MetricsURL)
-		}
-		return cluster.ReadAnswer{Way: "metrics"}, o.health(p, w)
+		return o.healthAt("metrics", t.MetricsURL, w, c.onMetricsURL(t))
 	}
-	_, err := first(c.endpoints(t), func(u string) (none, error) {
-		if w, there, err := c.web(u); there {
-			return none{}, w.health(err)
+	return first(c.endpoints(t), func(u string) (cluster.ReadAnswer, error) {
+		p := c.onClientURL(u)
+		if p != nil && !c.serves(p) && c.webs[where(u)] == (Web{}) {
+			return cluster.ReadAnswer{}, errWait
 		}
-		return onPort(c, u, func(p *process) (none, error) { return none{}, o.health(p, w) })
+		return o.healthAt("client", u, w, p)
 	})
-	return cluster.ReadAnswer{Way: "client"}, err
+}
+
+// healthAt is the linearizable /health at a URL that leads to p.
+func (o *reading) healthAt(way, url string, w *wait, p *process) (cluster.ReadAnswer, error) {
+	if web, there, err := o.c.web(url); there {
+		if err == nil {
+			err = cluster.Answer{URL: url, Way: "metrics", Identity: cluster.NoEtcd}.Err(o.through.ClusterID, o.through.ID)
+		}
+		return cluster.ReadAnswer{}, web.health(err)
+	}
+	if p == nil || o.c.knob(p.id).hidden {
+		return cluster.ReadAnswer{}, refused(url)
+	}
+	if !p.up() {
+		return cluster.ReadAnswer{}, errWait
+	}
+	if err := o.stranger(p, url); err != nil {
+		return cluster.ReadAnswer{}, err
+	}
+	return cluster.ReadAnswer{Way: way, URL: url, Conn: p.conn()}, o.health(p, w)
 }
 
 // errNoPath says that the server has no such path: 3.4 has no /downgrade/enabled.
@@ -225,25 +238,33 @@ var errNoPath = errors.New("clustertest: not found")
 
 // peer is /downgrade/enabled on a peer port.
 func (o *reading) peer(url string, w *wait) (cluster.ReadAnswer, error) {
-	c, p := o.c, o.c.onPeerURL(url)
-	if w, there, err := c.web(url); there && err == nil {
-		return w.read()
-	} else if there {
-		return cluster.ReadAnswer{}, err
+	c, p, t := o.c, o.c.onPeerURL(url), o.through
+	if web, there, _ := c.web(url); there {
+		a, err := c.webAnswer(web, url, t.ClusterID)
+		if err == nil {
+			err = a.Err(t.ClusterID, t.ID)
+		}
+		return cluster.ReadAnswer{Way: "peer"}, err
 	}
 	switch {
+	case p == nil && c.onClientURL(url) != nil:
+		return cluster.ReadAnswer{}, cluster.Answer{URL: url, Identity: cluster.NoEtcd}.Err(t.ClusterID, t.ID)
 	case p == nil || c.knob(p.id).hidden:
 		return cluster.ReadAnswer{}, refused(url)
 	case !p.up():
 		return cluster.ReadAnswer{}, errWait
-	case !c.can(p, version.ReadThroughPeer):
+	}
+	if err := c.answer(p, url, t.ClusterID, t.ID).Err(t.ClusterID, t.ID); err != nil && o.barriers[p] == nil && t.ClusterID != 0 {
+		return cluster.ReadAnswer{}, err
+	}
+	if !c.can(p, version.ReadThroughPeer) {
 		return cluster.ReadAnswer{}, errNoPath
 	}
 	err := o.pass(p, w)
 	if err != nil && !errors.Is(err, errWait) {
 		return cluster.ReadAnswer{}, &cluster.Unready{Status: http.StatusInternalServerError, Text: fmt.Sprintf("failed linearized read: %v\n", err)}
 	}
-	return cluster.ReadAnswer{ClusterID: p.host.data.cluster, Way: "peer", Downgrading: c.downgrading}, err
+	return cluster.ReadAnswer{ClusterID: p.host.data.cluster, Way: "peer", URL: url, Conn: p.conn(), Downgrading: c.downgrading}, err
 }
 
 // health is the linearizable /health?exclude=NOSPACE.

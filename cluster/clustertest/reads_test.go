@@ -178,6 +178,12 @@ func TestReadTakesTheWayThatExists(t *testing.T) {
 				to.MetricsURL = tc.metrics
 				answer, err := c.Read(within(t, time.Second), to)
 				require.NoError(t, err)
+				assert.NotEmpty(t, answer.URL)
+				who, err := c.Who(within(t, time.Second), answer.URL, clustertest.ClusterID, id)
+				require.NoError(t, err)
+				assert.Equal(t, cluster.TheMember, who.Identity)
+				assert.Equal(t, answer.Conn, who.Conn)
+				answer.URL, answer.Conn = "", ""
 				assert.Equal(t, tc.want, answer)
 				c.Silent(id, true)
 				_, err = c.Read(within(t, time.Second), to)

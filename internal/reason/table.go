@@ -65,6 +65,9 @@ var (
 	ErrWrongCluster = declare("WrongCluster", Caller,
 		"another cluster answered",
 		"check the endpoints")
+	ErrWrongServer = declare("WrongServer", Person,
+		"another server answers in the place of the member",
+		"let its URLs lead to its own server: look at addresses, DNS and proxies")
 	ErrTLS = declare("TLS", Person,
 		"TLS refused",
 		"check the CA, the certificates, their dates and host names")
