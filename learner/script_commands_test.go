@@ -113,7 +113,6 @@ var knobs = map[string]func(*process, string){
 	"rejoin":           func(p *process, _ string) { p.config.Rejoin = true },
 	"read-within":      func(p *process, v string) { p.config.ReadWithin = p.s.duration(v) },
 	"evict-after":      func(p *process, v string) { p.config.EvictAfter = p.s.duration(v) },
-	"settle":           func(p *process, v string) { p.config.Settle = p.s.duration(v) },
 	"stall":            func(p *process, v string) { p.config.StallTimeout = p.s.duration(v) },
 	"cluster-id":       func(p *process, v string) { p.reach.ClusterID = p.s.id([]string{v}, 0) },
 	"endpoint-timeout": func(p *process, v string) { p.reach.EndpointTimeout = p.s.duration(v) },
@@ -128,6 +127,17 @@ var knobs = map[string]func(*process, string){
 		p.config.MayAdd = func(context.Context, cluster.Member) error {
 			p.s.do(strings.ReplaceAll(v, "_", " "))
 			time.Sleep(time.Minute)
+			return nil
+		}
+	},
+	"may-promote-meanwhile": func(p *process, v string) { // commands, with _ for spaces and + between them, once
+		var once sync.Once
+		p.config.MayPromote = func(context.Context, cluster.Member) error {
+			once.Do(func() {
+				for _, command := range strings.Split(v, "+") {
+					p.s.do(strings.ReplaceAll(command, "_", " "))
+				}
+			})
 			return nil
 		}
 	},

@@ -319,16 +319,39 @@ func find(l cluster.List, id cluster.ID) (cluster.Member, bool) {
 	return cluster.Member{}, false
 }
 
-// promote asks for the vote. The gate has just been passed, in this pass.
+// promote asks for the vote, whatever strategy wants it, if the gate is open. The
+// caller's hook is asked first; it may take minutes, so that all is looked at and
+// proven anew after it. Nothing stands between the proof and the vote, and a vote
+// that comes too late for its proof is not asked for.
 func (r *run) promote(ctx context.Context, c decide.Case, act decide.Act) (verdict, error) {
 	m := act.Member
-	if err := permitted(ctx, r.config.MayPromote, m); err != nil {
-		return verdict{}, err
+	if r.config.MayPromote != nil {
+		if err := permitted(ctx, r.config.MayPromote, m); err != nil {
+			return verdict{}, err
+		}
+		var err error
+		if c, err = r.see(ctx, true); err != nil {
+			return r.blind(ctx, err)
+		}
+		if next := r.decide(c); next.Do != act.Do || next.Member.ID != m.ID {
+			return verdict{pause: r.watches}, nil
+		}
+	}
+	ours, _ := c.Snapshot.ByID(m.ID)
+	if err := decide.Gate(c, ours); err != nil {
+		closed := decide.Closed(m, err)
+		if closed.Do == decide.DoRefuse {
+			return verdict{}, closed.Why
+		}
+		return r.wait(m, closed.Why, r.watches)
 	}
 	r.noMargin(m, cluster.Foresee(c.Snapshot, cluster.ToPromote, m))
+	r.emit(Event{Kind: Promoting, Member: &m})
+	if !c.Proof.Good(time.Now(), r.config.ReadWithin) {
+		return r.wait(m, reason.Of(reason.ErrNotLive, "its proof was older than %s before the vote could be asked for", r.config.ReadWithin), r.watches)
+	}
 	r.reached(StepPromote)
 	r.entry.asked = true
-	r.emit(Event{Kind: Promoting, Member: &m})
 	return r.write(ctx, c, act, func(ctx context.Context, via cluster.Target) error {
 		err := r.client.Promote(ctx, via, m.ID)
 		r.entry.asked = !classify.Decided(err)

@@ -30,8 +30,9 @@ type Config struct {
 	// DataDir looks into the joiner's data directory. Nil: what it holds is
 	// unknown, and a wiped disk cannot be told from a good one.
 	DataDir DataDir
-	// MayAdd, MayPromote and MayRemove are asked right before that write; an
-	// error refuses it and ends the join.
+	// MayAdd, MayPromote and MayRemove are asked right before that write, MayPromote
+	// right before the proof that the vote hangs on: it may be asked again where that
+	// fails. An error refuses the write and ends the join.
 	MayAdd, MayPromote, MayRemove func(context.Context, cluster.Member) error
 	// Observe receives every event, in order, on the joining goroutine: it must
 	// not block. Nil: nobody listens.
@@ -73,8 +74,6 @@ type Config struct {
 	// ReadWithin is how quickly a learner must answer a linearizable read right
 	// before its vote: how far behind, in time, it may be. Zero: 250 ms.
 	ReadWithin time.Duration
-	// Settle is for how long it must have been that near. Zero: no wait.
-	Settle time.Duration
 	// StallTimeout ends the wait for a server that shows no movement. Zero: 5 min.
 	StallTimeout time.Duration
 	// WriteTimeout bounds one membership write; etcd itself allows 7 s. Zero: 10 s.
@@ -91,7 +90,7 @@ func (c Config) policy() decide.Policy {
 	return decide.Policy{
 		ServerVersion: c.ServerVersion, OnFailure: c.OnFailure, SameName: c.SameName, Slot: c.Slot, EvictAfter: c.EvictAfter,
 		AcceptNoMargin: c.AcceptNoMargin, AcceptHazards: c.AcceptHazards, UpdateAddress: c.UpdateAddress, Rejoin: c.Rejoin,
-		ReadWithin: c.ReadWithin, Settle: c.Settle, StallTimeout: c.StallTimeout, ReturnAt: c.ReturnAt,
+		ReadWithin: c.ReadWithin, StallTimeout: c.StallTimeout, ReturnAt: c.ReturnAt,
 	}
 }
 
@@ -120,7 +119,7 @@ func (c Config) withDefaults() Config {
 // check refuses what cannot be meant, naming the knob and the rule.
 func (c Config) check() error {
 	for knob, d := range map[string]time.Duration{
-		"ReadWithin": c.ReadWithin, "Settle": c.Settle, "StallTimeout": c.StallTimeout,
+		"ReadWithin": c.ReadWithin, "StallTimeout": c.StallTimeout,
 		"WriteTimeout": c.WriteTimeout, "UndoWithin": c.UndoWithin,
 	} {
 		if d < 0 {

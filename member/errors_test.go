@@ -93,10 +93,10 @@ func TestTypedErrors(t *testing.T) {
 		"the process refused":      {&cluster.ExitError{Code: 1, Output: "\nmember count is unequal\n"}, "code 1 (it refused to start: initial cluster, URLs, version or a stale peer): member count is unequal", []error{member.ErrNotLive}, nil},
 		"the process panicked":     {&cluster.ExitError{Code: 2}, "(a wrong flag, or a panic: data lost under its old entry)", []error{member.ErrNotLive}, nil},
 		"the process was killed":   {&cluster.ExitError{Code: 137}, "the server process ended with code 137", []error{member.ErrNotLive}, nil},
-		"another member answered":  {&cluster.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xc1}, "member 2e answered in the place of 1f: their client URLs lead to one server", nil, []error{member.ErrNotLive}},
-		"another cluster answered": {&cluster.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xbad}, "a server of cluster bad answered for member 1f of cluster c1", nil, nil},
+		"another member answered":  {&cluster.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xc1}, "member 2e answered in the place of 1f: their URLs lead to one server", []error{cluster.ErrWrongServer}, []error{member.ErrNotLive, cluster.ErrWrongCluster}},
+		"another cluster answered": {&cluster.WrongServerError{Want: 0x1f, Got: 0x2e, Cluster: 0xc1, GotOne: 0xbad}, "a server of cluster bad answered for member 1f of cluster c1", []error{cluster.ErrWrongCluster}, []error{cluster.ErrWrongServer}},
 		"it runs and cannot read":  {&cluster.Unready{Status: 503, Text: "{\"health\":\"false\"}\n"}, `the server runs but cannot read yet (503 {"health":"false"})`, nil, []error{member.ErrNotLive}},
-		"a wrong argument":         {&member.InputError{Field: "Config.Settle", Value: "-1s", Rule: "must not be negative"}, `etcdjoin: Config.Settle "-1s" must not be negative`, nil, nil},
+		"a wrong argument":         {&member.InputError{Field: "Config.ReadWithin", Value: "-1s", Rule: "must not be negative"}, `etcdjoin: Config.ReadWithin "-1s" must not be negative`, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Contains(t, tc.err.Error(), tc.want)

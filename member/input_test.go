@@ -50,7 +50,6 @@ func TestBadArguments(t *testing.T) {
 		"a name of two lines":           {"a\nb", member.Config{}, "name", "control characters"},
 		"a name that is no text":        {"a\xff", member.Config{}, "name", "must be text"},
 		"negative ReadWithin":           {"a", member.Config{ReadWithin: -1}, "Config.ReadWithin", "must not be negative"},
-		"negative Settle":               {"a", member.Config{Settle: -time.Second}, "Config.Settle", "must not be negative"},
 		"negative StallTimeout":         {"a", member.Config{StallTimeout: -time.Minute}, "Config.StallTimeout", "must not be negative"},
 		"negative WriteTimeout":         {"a", member.Config{WriteTimeout: -1}, "Config.WriteTimeout", "must not be negative"},
 		"unknown OnFailure":             {"a", member.Config{OnFailure: "panic"}, "Config.OnFailure", "none of the policies"},

@@ -164,6 +164,9 @@ func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
 		r.tellWay(ours, c.Way)
 		r.report(c.Progress, ours)
 	}
+	if r.watch.of(ours.ID) && ours.Learner {
+		c.Stranger = r.watch.stranger()
+	}
 	switch {
 	case ours.Learner && c.Snapshot.Fresh && r.watch.of(ours.ID):
 		c.Proof = r.watch.prove(ctx)
@@ -179,7 +182,7 @@ func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
 // needs no start. Else Start would be called at each Step, and nothing after it.
 func (r *run) resume(ctx context.Context, ours cluster.Seen) cluster.ID {
 	w := r.newWatch(ours.Member)
-	if w.prove(ctx) == nil {
+	if _, err := w.quick(ctx, ours.Target); err != nil {
 		w.stop()
 		return 0
 	}

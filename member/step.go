@@ -99,7 +99,6 @@ func (r *run) recall(m Memory) {
 	r.reached(StepCatchUp)
 	r.waits.Began, r.watches.Began = m.StartedAt, m.StartedAt
 	r.watch = r.newWatch(cluster.Member{ID: m.Started, PeerURLs: r.urls})
-	r.watch.near = m.Near
 	r.watch.tracker.Recall(m)
 }
 
@@ -110,7 +109,6 @@ func (r *run) memory() Memory {
 	}
 	if r.watch != nil {
 		r.watch.tracker.Memorise(&m)
-		m.Near = r.watch.near
 	}
 	return m
 }

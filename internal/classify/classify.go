@@ -159,6 +159,11 @@ func CertificateAsked(err error) bool {
 	return found
 }
 
+// Refused finds a connection that was refused, by words: gRPC keeps no type.
+func Refused(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "connection refused")
+}
+
 func IsDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

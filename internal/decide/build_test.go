@@ -105,7 +105,9 @@ func snapshot(members ...cluster.Seen) cluster.Snapshot {
 
 // proof is a read through our member that was answered at once.
 func proof() *decide.Proof {
-	return &decide.Proof{ReadAnswer: cluster.ReadAnswer{ClusterID: clusterID, Way: "peer"}, At: now, Took: time.Millisecond, Since: now}
+	who := cluster.Answer{Identity: cluster.TheMember, URL: ourURL, Way: "peer", Conn: "one"}
+	return &decide.Proof{ReadAnswer: cluster.ReadAnswer{ClusterID: clusterID, Way: "peer", URL: ourURL, Conn: "one"},
+		Before: who, After: who, Asked: now, Took: time.Millisecond}
 }
 
 // shown is an absence that two barriers have shown, so far apart, the last one now.

@@ -27,6 +27,7 @@ type Case struct {
 	Absent    map[cluster.ID]Absence
 	SlotLimit int                // learners in the cluster when etcd last said "too many"; 0: it never did
 	Proof     *Proof             // of a read through our learner in this pass
+	Stranger  error              // who answers at our learner's URLs in its place, nil if nobody does
 	Served    bool               // our voter answered a linearizable list in this pass
 	Survey    *cluster.Survey    // of this pass, nil if nothing was asked
 	Initial   string             // the initial cluster a start would get now

@@ -144,6 +144,8 @@ func brokenPromise(c decide.Case, act decide.Act, byLearner bool) string {
 			return "it is not our learner"
 		case p == nil || p.Took > c.Policy.ReadWithin || p.ClusterID != 0 && p.ClusterID != c.Snapshot.ClusterID:
 			return "without a proof"
+		case p.Before.Identity != cluster.TheMember || p.After.Identity != cluster.TheMember || p.Before.Conn != p.Conn || p.After.Conn != p.Conn || p.Way != "peer":
+			return "on a read that was not bound to it"
 		case !c.Snapshot.Fresh:
 			return "on facts a pass old"
 		}
@@ -220,7 +222,7 @@ func (g generator) anyCase() decide.Case {
 		c.Started = pick(g, ourID, ourID, ourID, 77)
 	}
 	if g.once(2) {
-		c.Proof = &decide.Proof{ReadAnswer: cluster.ReadAnswer{ClusterID: pick(g, clusterID, clusterID, clusterID, 0, 0xbad)}, At: now, Took: time.Duration(g.IntN(300)) * time.Millisecond, Since: now.Add(-time.Duration(g.IntN(3)) * time.Second)}
+		c.Proof = g.proof()
 	}
 	return c
 }
@@ -236,6 +238,18 @@ func (g generator) absent() map[cluster.ID]decide.Absence {
 		}
 	}
 	return absent
+}
+
+func (g generator) proof() *decide.Proof {
+	p := proof()
+	p.ClusterID = pick(g, clusterID, clusterID, clusterID, 0, 0xbad)
+	p.Took = time.Duration(g.IntN(300)) * time.Millisecond
+	p.Way = pick(g, "peer", "peer", "peer", "client")
+	for _, who := range []*cluster.Answer{&p.Before, &p.After} {
+		who.Identity = pick(g, cluster.TheMember, cluster.TheMember, cluster.TheMember, cluster.AnotherMember, cluster.AnotherCluster, cluster.NoEtcd, cluster.WasRemoved, cluster.IdentityUnknown)
+		who.Conn = pick(g, p.Conn, p.Conn, p.Conn, "another")
+	}
+	return p
 }
 
 func (g generator) member(id cluster.ID) cluster.Seen {
@@ -295,7 +309,6 @@ func (g generator) config() decide.Policy {
 	return filled(decide.Policy{
 		SameName: pick(g, decide.Refuse, decide.ReplaceIfDead), Slot: pick(g, decide.SlotWait, decide.SlotFail, decide.EvictStalled),
 		ReturnAt: pick(g, decide.Serving, decide.Promoted), Rejoin: g.once(2), UpdateAddress: g.once(2), AcceptNoMargin: g.once(2),
-		Settle:        pick(g, 0, 0, time.Second),
 		ServerVersion: pick(g, version.Version{}, version.Version{}, version.MustParse("3.6.16"), version.MustParse("3.7.3")),
 	})
 }

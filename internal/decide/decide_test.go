@@ -445,22 +445,24 @@ func TestTheGateInTheDecision(t *testing.T) {
 	slow.Took = time.Second
 	stranger := proof()
 	stranger.ClusterID = 0xbad
+	another := proof()
+	another.After.Identity = cluster.AnotherMember
 	for name, tc := range map[string]struct {
 		voters []cluster.Seen
 		proof  *decide.Proof
 		config decide.Policy
 		want   want
 	}{
-		"one voter becomes two":                  {voters(1), proof(), decide.Policy{}, does(decide.DoPromote)},
-		"two become three":                       {voters(2), proof(), decide.Policy{}, does(decide.DoPromote)},
-		"three, one silent":                      {live(3, 2), proof(), decide.Policy{}, waitsFor(reason.ErrQuorumAtRisk)},
-		"three, one silent, no margin accepted":  {live(3, 2), proof(), decide.Policy{AcceptNoMargin: true}, does(decide.DoPromote)},
-		"no read":                                {voters(3), nil, decide.Policy{}, waitsFor(reason.ErrStalled)},
-		"a slow read":                            {voters(3), slow, decide.Policy{}, waitsFor(reason.ErrNotLive)},
-		"a read that is slow, and allowed to be": {voters(3), slow, decide.Policy{ReadWithin: time.Second}, does(decide.DoPromote)},
-		"it has to settle":                       {voters(3), proof(), decide.Policy{Settle: time.Second}, waitsFor(reason.ErrNotLive)},
-		"another cluster answers":                {voters(3), stranger, decide.Policy{}, refuses(reason.ErrWrongCluster)},
-		"the CORRUPT alarm":                      {[]cluster.Seen{seen(1), seen(2, alarmed("memberID:2 alarm:CORRUPT "))}, proof(), decide.Policy{}, refuses(reason.ErrCorrupt)},
+		"one voter becomes two":                              {voters(1), proof(), decide.Policy{}, does(decide.DoPromote)},
+		"two become three":                                   {voters(2), proof(), decide.Policy{}, does(decide.DoPromote)},
+		"three, one silent":                                  {live(3, 2), proof(), decide.Policy{}, waitsFor(reason.ErrQuorumAtRisk)},
+		"three, one silent, no margin accepted":              {live(3, 2), proof(), decide.Policy{AcceptNoMargin: true}, does(decide.DoPromote)},
+		"no read":                                            {voters(3), nil, decide.Policy{}, waitsFor(reason.ErrStalled)},
+		"a slow read":                                        {voters(3), slow, decide.Policy{}, waitsFor(reason.ErrNotLive)},
+		"a read that is slow, and allowed to be":             {voters(3), slow, decide.Policy{ReadWithin: time.Second}, does(decide.DoPromote)},
+		"another member answers":                             {voters(3), another, decide.Policy{}, waitsFor(reason.ErrWrongServer)},
+		"another cluster answers":                            {voters(3), stranger, decide.Policy{}, refuses(reason.ErrWrongCluster)},
+		"the CORRUPT alarm":                                  {[]cluster.Seen{seen(1), seen(2, alarmed("memberID:2 alarm:CORRUPT "))}, proof(), decide.Policy{}, refuses(reason.ErrCorrupt)},
 		"a read that is quick does not make up for a quorum": {live(5, 3), proof(), decide.Policy{}, waitsFor(reason.ErrQuorumAtRisk)},
 	} {
 		t.Run(name, func(t *testing.T) {

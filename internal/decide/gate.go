@@ -1,20 +1,28 @@
 package decide
 
 import (
+	"errors"
 	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
+	"github.com/etcdjoin/etcdjoin/internal/classify"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
 	"github.com/etcdjoin/etcdjoin/internal/reason"
 )
 
 // Proof is one linearizable read that our member has answered, quickly, in the
-// pass that decides.
+// pass that decides, between two answers of who it is.
 type Proof struct {
 	cluster.ReadAnswer
-	At    time.Time     // when the answer came
-	Took  time.Duration // from asking to the answer
-	Since time.Time     // since when every such read was quick enough
+	Before, After cluster.Answer
+	Asked         time.Time     // when the read was sent: its age counts from there
+	Took          time.Duration // until its answer
+}
+
+// Good reports whether a vote that is sent now still rests on the proof. What the
+// learner had applied when it was asked grows old like any other answer.
+func (p *Proof) Good(now time.Time, within time.Duration) bool {
+	return p != nil && now.Sub(p.Asked) <= within
 }
 
 // Gate decides whether a learner may get a vote now; nil means it may.
@@ -28,8 +36,9 @@ type Proof struct {
 // there), and it has applied all that was committed when it was asked, so that
 // waiting for it costs the cluster no more than ReadWithin.
 //
-// A peer URL that leads to another member could answer in its place. Such a
-// learner gets no data, and etcd's own test refuses it: both tests are needed.
+// A URL that leads to another member, or to a web server, could answer in its place:
+// such a learner gets its data all the same, by its own dials, and dies unseen. So the
+// server that reads is asked who it is, on the same connection, before and after.
 func Gate(c Case, m cluster.Seen) error {
 	switch {
 	case c.Snapshot.NoQuorum || !c.Snapshot.Fresh:
@@ -40,8 +49,10 @@ func Gate(c Case, m cluster.Seen) error {
 		return reason.Of(reason.ErrCorrupt, "%s", c.Snapshot.Corrupt())
 	case c.Way == cluster.WayBroken:
 		return oneWay(m)
+	case gone(m):
+		return reason.Of(reason.ErrNotLive, "its client port has answered before: %v", m.Err)
 	}
-	if err := proven(c); err != nil {
+	if err := proven(c, m); err != nil {
 		return err
 	}
 	return allowed(c, cluster.Foresee(c.Snapshot, cluster.ToPromote, m.Member))
@@ -52,8 +63,16 @@ func oneWay(m cluster.Seen) error {
 	return reason.Of(reason.ErrOneWay, "the leader cannot dial the peer port of %s, which speaks to it", m.Member)
 }
 
+// gone reports whether a client port that has answered under its own ID refuses now,
+// or answers as another: then the process that answered is not there. Silence is no
+// evidence.
+func gone(m cluster.Seen) bool {
+	var wrong *cluster.WrongServerError
+	return m.Answered() && (classify.Refused(m.Err) || errors.As(m.Err, &wrong))
+}
+
 // proven holds the read to its terms.
-func proven(c Case) error {
+func proven(c Case, m cluster.Seen) error {
 	p, within := c.Proof, c.Policy.ReadWithin
 	switch {
 	case p == nil:
@@ -62,10 +81,39 @@ func proven(c Case) error {
 		return reason.Of(reason.ErrWrongCluster, "a server of cluster %s answered for it", p.ClusterID)
 	case p.Took > within:
 		return reason.Of(reason.ErrNotLive, "a linearizable read through it took %s, more than %s", p.Took, within)
-	case p.At.Sub(p.Since) < c.Policy.Settle:
-		return reason.Of(reason.ErrNotLive, "it has answered that quickly for %s of %s only", p.At.Sub(p.Since), c.Policy.Settle)
+	case p.Way == "hook":
+		return nil // the host's own word on that very member
+	}
+	return bound(p, c.Snapshot.ClusterID, m.ID)
+}
+
+// bound holds a proof to the member: on the one connection that the read was answered
+// on, the member was there before and is there after it.
+func bound(p *Proof, clusterID, m cluster.ID) error {
+	for _, who := range []cluster.Answer{p.Before, p.After} {
+		switch err := who.Err(clusterID, m); {
+		case err != nil:
+			return err
+		case who.URL != p.URL || who.Conn != p.Conn:
+			return reason.Of(reason.ErrNotLive, "who it is was told on another connection than the read was answered on")
+		case (who.Way == "peer") != (p.Way == "peer"):
+			return reason.Of(reason.ErrNotLive, "the read was answered by another port than was asked who it is")
+		}
 	}
 	return nil
+}
+
+// Closed is what to do while the gate is closed.
+func Closed(m cluster.Member, why error) Act {
+	switch {
+	case errors.Is(why, reason.ErrQuorumAtRisk): // whoever else answers for a voter
+		return WaitFor(m, why)
+	case errors.Is(why, reason.ErrWrongCluster): // the endpoints are right, what stands at our URLs is not
+		return Refused(reason.Advise(why, "stop the server of the other cluster that answers at the member's URLs, or let them lead to its own"))
+	case errors.Is(why, reason.ErrCorrupt):
+		return Refused(why)
+	}
+	return WaitFor(m, why)
 }
 
 // allowed lets a new vote pass if the quorum survives its failing at once. From

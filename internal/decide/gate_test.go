@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -16,7 +17,23 @@ func TestGate(t *testing.T) {
 	corrupt, noSpace := alarmed("memberID:2 alarm:CORRUPT "), alarmed("memberID:2 alarm:NOSPACE ")
 	three := func() []cluster.Seen { return voters(3) }
 	took := func(d time.Duration) func(*decide.Case) { return func(c *decide.Case) { c.Proof.Took = d } }
-	near := func(d time.Duration) func(*decide.Case) { return func(c *decide.Case) { c.Proof.Since = now.Add(-d) } }
+	was := func(change func(*cluster.Answer)) func(*decide.Case) {
+		return func(c *decide.Case) { change(&c.Proof.Before) }
+	}
+	is := func(change func(*cluster.Answer)) func(*decide.Case) {
+		return func(c *decide.Case) { change(&c.Proof.After) }
+	}
+	who := func(id cluster.Identity) func(*cluster.Answer) {
+		return func(a *cluster.Answer) { a.Identity, a.ClusterID = id, "bad" }
+	}
+	conn := func(a *cluster.Answer) { a.Conn = "another" }
+	url := func(a *cluster.Answer) { a.URL = "http://b9:2380" }
+	health := func(c *decide.Case) {
+		c.Proof.Way, c.Proof.Before.Way, c.Proof.After.Way = "client", "metrics", "metrics"
+	}
+	clientPort := func(err string) func(*cluster.Seen) {
+		return func(m *cluster.Seen) { m.Liveness, m.Err = cluster.Unknown, errors.New(err) }
+	}
 	from := func(id cluster.ID) func(*decide.Case) { return func(c *decide.Case) { c.Proof.ClusterID = id } }
 	margin := decide.Policy{AcceptNoMargin: true}
 
@@ -34,14 +51,30 @@ func TestGate(t *testing.T) {
 		"the read did not tell its cluster":      {voters: three(), change: from(0)},
 		"the read took all that it may":          {voters: three(), change: took(250 * time.Millisecond)},
 		"a slower read is allowed":               {voters: three(), config: decide.Policy{ReadWithin: time.Second}, change: took(time.Second)},
-		"it has been near for long enough":       {voters: three(), config: decide.Policy{Settle: time.Second}, change: near(time.Second)},
+		"by its client port":                     {voters: three(), change: health},
+		"by the host's word, which is on it":     {voters: three(), change: func(c *decide.Case) { c.Proof = &decide.Proof{ReadAnswer: cluster.ReadAnswer{Way: "hook"}} }},
+		"its client port is silent since":        {voters: three(), ours: ours(aLearner, clientPort("context deadline exceeded"))},
+		"its client port never answered":         {voters: three(), ours: ours(aLearner, silent, clientPort("connection refused"))},
+		"its client port refuses since":          {voters: three(), ours: ours(aLearner, clientPort("dial tcp: connect: connection refused")), want: reason.ErrNotLive},
+		"another answers at its client port now": {voters: three(), ours: ours(aLearner, fails(&cluster.WrongServerError{Want: ourID, Got: 1})), want: reason.ErrNotLive},
+		"another member was there before":        {voters: three(), change: was(who(cluster.AnotherMember)), want: reason.ErrWrongServer},
+		"another member is there after":          {voters: three(), change: is(who(cluster.AnotherMember)), want: reason.ErrWrongServer},
+		"another cluster was there":              {voters: three(), change: was(who(cluster.AnotherCluster)), want: reason.ErrWrongCluster},
+		"another cluster is there":               {voters: three(), change: is(who(cluster.AnotherCluster)), want: reason.ErrWrongCluster},
+		"a web server was there":                 {voters: three(), change: was(who(cluster.NoEtcd)), want: reason.ErrWrongServer},
+		"a web server is there":                  {voters: three(), change: is(who(cluster.NoEtcd)), want: reason.ErrWrongServer},
+		"it was removed":                         {voters: three(), change: is(who(cluster.WasRemoved)), want: reason.ErrGone},
+		"on another connection than before":      {voters: three(), change: was(conn), want: reason.ErrNotLive},
+		"on another connection than after":       {voters: three(), change: is(conn), want: reason.ErrNotLive},
+		"who was asked at another URL":           {voters: three(), change: was(url), want: reason.ErrNotLive},
+		"the peer port read, its metrics told":   {voters: three(), change: func(c *decide.Case) { c.Proof.Before.Way, c.Proof.After.Way = "metrics", "metrics" }, want: reason.ErrNotLive},
+		"its client port read, a peer port told": {voters: three(), change: func(c *decide.Case) { c.Proof.Way = "client" }, want: reason.ErrNotLive},
 		"NOSPACE: promotion works under it":      {voters: []cluster.Seen{seen(1), seen(2, noSpace), seen(3)}},
 		"CORRUPT of the learner itself":          {voters: three(), ours: ours(aLearner, corrupt), want: reason.ErrCorrupt},
 		"CORRUPT":                                {voters: []cluster.Seen{seen(1), seen(2, corrupt), seen(3)}, want: reason.ErrCorrupt},
 		"CORRUPT of one that is silent since":    {voters: []cluster.Seen{seen(1), seen(2, corrupt, func(m *cluster.Seen) { m.Liveness = cluster.Unknown }), seen(3), seen(4)}, want: reason.ErrCorrupt},
 		"no read":                                {voters: three(), change: func(c *decide.Case) { c.Proof = nil }, want: reason.ErrNotLive},
 		"a slow read":                            {voters: three(), change: took(251 * time.Millisecond), want: reason.ErrNotLive},
-		"it has to settle":                       {voters: three(), config: decide.Policy{Settle: time.Second}, change: near(999 * time.Millisecond), want: reason.ErrNotLive},
 		"another cluster answered":               {voters: three(), change: from(0xbad), want: reason.ErrWrongCluster},
 		"the voters were not asked in this pass": {voters: three(), change: func(c *decide.Case) { c.Snapshot.Fresh = false }, want: reason.ErrNoQuorum},
 		"there is no quorum":                     {voters: three(), change: noQuorum, want: reason.ErrNoQuorum},
@@ -89,4 +122,19 @@ func TestGate(t *testing.T) {
 			assert.Greater(t, len(err.Error()), len(tc.want.Error())+10, "it gives the particulars: %v", err)
 		})
 	}
+}
+
+// Nobody asked who it is: that proves nothing, though it read.
+func TestAReadAloneIsNoProof(t *testing.T) {
+	m := ours(aLearner)
+	c := decide.Case{Snapshot: snapshot(append(voters(3), *m)...), Name: ourName, PeerURLs: []string{ourURL}, Started: ourID, Policy: filled(decide.Policy{}), Proof: proof()}
+	c.Proof.Before, c.Proof.After = cluster.Answer{}, cluster.Answer{}
+	require.ErrorContains(t, decide.Gate(c, *m), "does not tell whether it is member")
+}
+
+func TestAProofGrowsOld(t *testing.T) {
+	p := proof()
+	assert.True(t, p.Good(now.Add(250*time.Millisecond), 250*time.Millisecond))
+	assert.False(t, p.Good(now.Add(251*time.Millisecond), 250*time.Millisecond))
+	assert.False(t, (*decide.Proof)(nil).Good(now, time.Hour))
 }

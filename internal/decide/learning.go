@@ -60,20 +60,16 @@ func (s Learning) Found(c Case, ours cluster.Seen) Act {
 
 // Learner promotes it if the gate is open, and waits else.
 func (Learning) Learner(c Case, ours cluster.Seen) Act {
-	if c.Way == cluster.WayBroken {
+	switch {
+	case c.Stranger != nil:
+		return Closed(ours.Member, c.Stranger)
+	case c.Way == cluster.WayBroken:
 		return WaitFor(ours.Member, oneWay(ours))
-	}
-	if c.Proof == nil {
+	case c.Proof == nil:
 		return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
 	}
-	err := Gate(c, ours)
-	switch {
-	case err == nil:
-		return Act{Do: DoPromote, Member: ours.Member}
-	case errors.Is(err, reason.ErrQuorumAtRisk): // whoever else answers for a voter
-		return WaitFor(ours.Member, err)
-	case errors.Is(err, reason.ErrCorrupt), errors.Is(err, reason.ErrWrongCluster):
-		return Refused(err)
+	if err := Gate(c, ours); err != nil {
+		return Closed(ours.Member, err)
 	}
-	return WaitFor(ours.Member, err)
+	return Act{Do: DoPromote, Member: ours.Member}
 }

@@ -17,7 +17,6 @@ type Memory struct {
 	Index     uint64                   `json:"index,omitempty"`
 	DBSize    int64                    `json:"dbSize,omitempty"`
 	Received  uint64                   `json:"received,omitempty"`
-	Near      time.Time                `json:"near,omitzero"`       // since when its reads are quick
 	Absent    map[cluster.ID]Absence   `json:"absent,omitempty"`    // whose absence was shown, at least once
 	Ours      cluster.ID               `json:"ours,omitempty"`      // our entry, as last seen
 	Removing  cluster.ID               `json:"removing,omitempty"`  // whom this joiner removes

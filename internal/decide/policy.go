@@ -18,7 +18,6 @@ type Policy struct {
 	UpdateAddress  bool
 	Rejoin         bool
 	ReadWithin     time.Duration
-	Settle         time.Duration
 	StallTimeout   time.Duration
 	ReturnAt       Moment
 }
