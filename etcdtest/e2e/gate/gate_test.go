@@ -3,6 +3,7 @@ package gate_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,18 +16,14 @@ import (
 	"github.com/etcdjoin/etcdjoin/member"
 )
 
-// whenInSync calls do once, when the learner has caught up: Settle then holds the
-// vote back long enough for it to take effect.
+// whenInSync calls do once, when the learner has caught up and may have its vote.
 func whenInSync(do func()) func(*member.Config) {
 	return func(c *member.Config) {
-		log, done := c.Observe, false
-		c.Settle, c.StallTimeout = 3*time.Second, 6*time.Second
-		c.Observe = func(e member.Event) {
-			log(e)
-			if e.Progress != nil && e.Progress.Phase == cluster.InSync && !done {
-				done = true
-				do()
-			}
+		var once sync.Once
+		c.StallTimeout = 6 * time.Second
+		c.MayPromote = func(context.Context, cluster.Member) error {
+			once.Do(do)
+			return nil
 		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/etcdtest"
 	"github.com/etcdjoin/etcdjoin/etcdtest/e2e/internal/kit"
-	"github.com/etcdjoin/etcdjoin/member"
 )
 
 // jwtFlag is an --auth-token of signed tokens with this lifetime.
@@ -48,7 +47,7 @@ func TestARootUsersJoinOutlivesItsTokens(t *testing.T) {
 			kit.EnableAuth(t, c)
 			root := kit.AsUser(t, c, "root")
 			r, err := kit.JoinBy(t, kit.Within(t, time.Minute), kit.TheLearnersWay, cluster.NewClient(root, cluster.ClientConfig{}), c.NewServer("second"),
-				func(c *member.Config) { c.Settle = 6 * time.Second })
+				kit.Hold(6*time.Second))
 			require.NoError(t, err)
 			assert.Equal(t, 2, r.Voters)
 		})

@@ -86,7 +86,6 @@ func TestOfTwoJoinersOfOneNameOneIsRefused(t *testing.T) {
 
 func TestAnOperatorInTheMiddleEndsInOneClearState(t *testing.T) {
 	const held = 3 * time.Second // the vote waits that long for the operator
-	hold := func(c *member.Config) { c.Settle = held }
 	for name, tc := range map[string]struct {
 		when member.Kind
 		do   func(*testing.T, *etcdtest.Cluster, *etcdtest.Server)
@@ -111,7 +110,7 @@ func TestAnOperatorInTheMiddleEndsInOneClearState(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.WithVersion("3.7.3"))
 			s := c.NewServer("second")
-			_, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, s, hold, kit.OnEvent(tc.when, func(member.Event) { tc.do(t, c, s) }))
+			_, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, s, kit.Hold(held), kit.OnEvent(tc.when, func(member.Event) { tc.do(t, c, s) }))
 			require.ErrorIs(t, err, tc.err)
 			if tc.err == nil {
 				assert.False(t, kit.MemberOf(t, c, s).IsLearner)
@@ -126,7 +125,7 @@ func TestALeaderThatDiesBetweenAddAndPromoteStopsNoJoin(t *testing.T) {
 	c := etcdtest.Start(t, 3, etcdtest.WithVersion("3.7.3"))
 	s := c.NewServer("fourth")
 	r, err := kit.JoinLearner(t, kit.Within(t, 2*time.Minute), c, s,
-		func(c *member.Config) { c.Settle, c.AcceptNoMargin = 2*time.Second, true },
+		kit.Hold(2*time.Second), func(c *member.Config) { c.AcceptNoMargin = true },
 		kit.OnEvent(member.Started, func(member.Event) { c.Leader().Kill() }))
 	require.NoError(t, err)
 	assert.Equal(t, 4, r.Voters)
@@ -144,7 +143,7 @@ func TestALearnerGetsItsVoteOnceADeadVoterIsBack(t *testing.T) {
 	var once sync.Once
 	r, err := kit.JoinLearner(t, kit.Within(t, 2*time.Minute), c, s, func(cfg *member.Config) {
 		log := cfg.Observe
-		cfg.Settle = time.Second
+		kit.Hold(time.Second)(cfg)
 		cfg.Observe = func(e member.Event) {
 			log(e)
 			if e.Kind == member.Started {

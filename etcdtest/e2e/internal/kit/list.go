@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +44,22 @@ func OnEvent(kind member.Kind, do func(member.Event)) func(*member.Config) {
 			if e.Kind == kind {
 				once.Do(func() { do(e) })
 			}
+		}
+	}
+}
+
+// Hold lets a learner wait so long for its vote, once it could have it.
+func Hold(d time.Duration) func(*member.Config) {
+	return func(c *member.Config) {
+		var once sync.Once
+		c.MayPromote = func(ctx context.Context, _ cluster.Member) error {
+			once.Do(func() {
+				select {
+				case <-ctx.Done():
+				case <-time.After(d):
+				}
+			})
+			return nil
 		}
 	}
 }
