@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -70,13 +71,8 @@ func (l *line) get(ctx context.Context, path string, most int64, header map[stri
 }
 
 // bound is get from the member, and from nobody else: whose the connection is was
-// asked on it, once for as long as it lives. Of a target whose cluster is not known
-// anybody's answer is taken.
+// asked on it, once for as long as it lives.
 func (l *line) bound(ctx context.Context, t Target, path string, ask func(context.Context) (Answer, error)) (exchange, Answer, error) {
-	if t.ClusterID == 0 {
-		x, err := l.get(ctx, path, mostBody, nil)
-		return x, Answer{Reply: x.Reply, URL: l.url}, err
-	}
 	for range 2 {
 		who := l.proven.Answer
 		if who.Identity == IdentityUnknown || l.proven.cluster != t.ClusterID && who.Way == "peer" || l.proven.member != t.ID {
@@ -85,7 +81,7 @@ func (l *line) bound(ctx context.Context, t Target, path string, ask func(contex
 				return exchange{}, who, err
 			}
 		}
-		if err := who.Err(t.ClusterID, t.ID); err != nil {
+		if err := who.Err(cmp.Or(t.ClusterID, who.clusterID()), t.ID); err != nil {
 			return exchange{}, who, err
 		}
 		x, err := l.get(ctx, path, mostBody, nil)

@@ -53,7 +53,7 @@ func (m Member) Redacted() *Member {
 // endpoints of the caller's own client, one with nothing but ClientURLs for some of them.
 type Target struct {
 	Member
-	ClusterID  ID     // that it is a member of; 0: not known, and an answer is bound to nobody
+	ClusterID  ID     // that it is a member of; 0: not known, then of any
 	MetricsURL string // of --listen-metrics-urls, where it is known
 }
 

@@ -27,6 +27,7 @@ type port struct {
 	answers map[string]http.HandlerFunc // else 404
 	peer    string                      // the release of a server whose peer port it is, as member 9 of cluster c1
 	id      string                      // that its metrics tell
+	server  *httptest.Server
 	mu      sync.Mutex
 	asked   []string
 }
@@ -82,9 +83,9 @@ func (p *port) got() []string {
 func listen(t *testing.T, answers map[string]http.HandlerFunc) (*port, string) {
 	t.Helper()
 	p := &port{answers: answers}
-	s := httptest.NewServer(p)
-	t.Cleanup(s.Close)
-	return p, s.URL
+	p.server = httptest.NewServer(p)
+	t.Cleanup(p.server.Close)
+	return p, p.server.URL
 }
 
 // says answers with a status, a clusterID ID and a body.
@@ -234,12 +235,13 @@ func isUnready(err error) bool {
 func TestReadsThatAreNotAnswered(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	_, slow := listen(t, map[string]http.HandlerFunc{readPath: func(_ http.ResponseWriter, r *http.Request) {
+	reads, slow := listen(t, map[string]http.HandlerFunc{readPath: func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-release:
 		case <-r.Context().Done():
 		}
 	}})
+	reads.peer = "3.6.16"
 	for name, tc := range map[string]struct {
 		url     string
 		pending bool
@@ -261,7 +263,8 @@ func TestReadsThatAreNotAnswered(t *testing.T) {
 		})
 	}
 	t.Run("one of two URLs is dead, one silent", func(t *testing.T) {
-		_, url := listen(t, map[string]http.HandlerFunc{readPath: says(200, "c1", "false")})
+		p, url := listen(t, map[string]http.HandlerFunc{readPath: says(200, "c1", "false")})
+		p.peer = "3.6.16"
 		_, err := clientOf(t, cluster.ClientConfig{}, deadURL(t)).Read(within(t, time.Second), cluster.Target{Member: cluster.Member{ID: 9, PeerURLs: []string{deadURL(t), hungURL(t), url}}})
 		require.NoError(t, err)
 	})
@@ -269,7 +272,7 @@ func TestReadsThatAreNotAnswered(t *testing.T) {
 
 func TestReadByTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
-	s := httptest.NewUnstartedServer(&port{answers: map[string]http.HandlerFunc{readPath: says(200, "c1", "false"), healthPath: says(200, "", healthy)}})
+	s := httptest.NewUnstartedServer(&port{peer: "3.6.16", id: "9", answers: map[string]http.HandlerFunc{readPath: says(200, "c1", "false"), healthPath: says(200, "", healthy)}})
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca.pool()}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs each refusal
 	s.StartTLS()

@@ -46,9 +46,7 @@ func (a Answer) Err(clusterID, m ID) error {
 	case AnotherMember, NoEtcd:
 		return &WrongServerError{Want: m, Got: a.By, Cluster: clusterID, GotOne: clusterID, URL: a.URL, Who: a.Identity}
 	case AnotherCluster:
-		var id ID
-		_ = id.UnmarshalText([]byte(a.ClusterID)) // 0 where it cannot be read, which is another one too
-		return &WrongServerError{Want: m, Got: a.By, Cluster: clusterID, GotOne: id, URL: a.URL, Who: a.Identity}
+		return &WrongServerError{Want: m, Got: a.By, Cluster: clusterID, GotOne: a.clusterID(), URL: a.URL, Who: a.Identity}
 	case WasRemoved:
 		return reason.Of(reason.ErrGone, "the server at %s says that member %s was removed", a.URL, m)
 	}
@@ -87,16 +85,13 @@ func (e *EtcdClient) whoMetrics(ctx context.Context, url string, m ID) (Answer, 
 // and with, http and https.)
 func (l *line) who(ctx context.Context, clusterID, m ID) (Answer, error) {
 	for range 2 {
-		x, err := l.get(ctx, "/raft/stream/message/"+m.String(), 512, map[string]string{
-			"X-Raft-To": m.String(), "X-Server-From": m.String(), "X-Etcd-Cluster-ID": clusterID.String(),
-			"X-Server-Version": "3.4.0", "X-Min-Cluster-Version": "3.0.0",
-		})
-		if err != nil {
-			return Answer{}, err
+		a, err := l.question(ctx, clusterID, m)
+		if of := a.clusterID(); clusterID == 0 && err == nil && of != 0 { // which one is not known: then this
+			a, err = l.question(ctx, of, m)
+			a.Identity = a.Judge(of)
 		}
-		a := Answer{Reply: x.Reply, URL: l.url, Way: "peer", Text: strings.TrimSpace(x.body), Conn: x.conn}
-		if a.Identity = a.Judge(clusterID); a.Identity != TheMember {
-			return a, nil
+		if err != nil || a.Identity != TheMember {
+			return a, err
 		}
 		list, err := l.get(ctx, "/members", mostBody, nil)
 		switch {
@@ -111,6 +106,23 @@ func (l *line) who(ctx context.Context, clusterID, m ID) (Answer, error) {
 		return a, nil
 	}
 	return Answer{}, fmt.Errorf("%s: the connection was lost between two questions", l.url)
+}
+
+func (l *line) question(ctx context.Context, clusterID, m ID) (Answer, error) {
+	x, err := l.get(ctx, "/raft/stream/message/"+m.String(), 512, map[string]string{
+		"X-Raft-To": m.String(), "X-Server-From": m.String(), "X-Etcd-Cluster-ID": clusterID.String(),
+		"X-Server-Version": "3.4.0", "X-Min-Cluster-Version": "3.0.0",
+	})
+	a := Answer{Reply: x.Reply, URL: l.url, Way: "peer", Text: strings.TrimSpace(x.body), Conn: x.conn}
+	a.Identity = a.Judge(clusterID)
+	return a, err
+}
+
+// clusterID is that of the server, 0 where it tells none that can be read.
+func (a Answer) clusterID() ID {
+	var id ID
+	_ = id.UnmarshalText([]byte(a.ClusterID))
+	return id
 }
 
 // Judge is what a peer port's answer to the question proves. [TheMember] is so only if

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -254,7 +255,8 @@ func (o *reading) peer(url string, w *wait) (cluster.ReadAnswer, error) {
 	case !p.up():
 		return cluster.ReadAnswer{}, errWait
 	}
-	if err := c.answer(p, url, t.ClusterID, t.ID).Err(t.ClusterID, t.ID); err != nil && o.barriers[p] == nil && t.ClusterID != 0 {
+	of := cmp.Or(t.ClusterID, p.host.data.cluster)
+	if err := c.answer(p, url, of, t.ID).Err(of, t.ID); err != nil && o.barriers[p] == nil {
 		return cluster.ReadAnswer{}, err
 	}
 	if !c.can(p, version.ReadThroughPeer) {

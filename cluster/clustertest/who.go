@@ -93,9 +93,6 @@ func (p *process) conn() string { return fmt.Sprintf("%s since %d", p.host.urls,
 
 // stranger is the error of a read that was answered by anybody but the member.
 func (o *reading) stranger(p *process, url string) error {
-	if o.through.ClusterID == 0 {
-		return nil
-	}
 	a := cluster.Answer{URL: url, Way: "metrics", By: p.id, Identity: cluster.TheMember}
 	if p.id != o.through.ID {
 		a.Identity = cluster.AnotherMember

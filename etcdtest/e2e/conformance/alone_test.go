@@ -115,8 +115,20 @@ func readsBy(s *stage, m machine, e cluster.Member) {
 		if s.can(version.ReadThroughPeer) {
 			want = cluster.ReadAnswer{Way: "peer", ClusterID: s.clusterID()}
 		}
+		who, err := s.Who(s.soon(), answer.URL, s.clusterID(), e.ID)
+		require.NoError(s, err)
+		assert.Equal(s, cluster.TheMember, who.Identity, who)
+		assert.Equal(s, answer.Conn, who.Conn)
+		answer.URL, answer.Conn = "", ""
 		assert.Equal(s, want, answer)
 	}
+	another := t
+	another.ID = 0xabcdef
+	_, err := s.Read(s.soon(), another)
+	assert.Error(s, err, "it is not that member")
+	who, err := s.Who(s.soon(), m.peerURL(), 0x1234, e.ID)
+	require.NoError(s, err)
+	assert.Equal(s, cluster.AnotherCluster, who.Identity, "%s", who)
 }
 
 func (s *stage) clusterID() cluster.ID {
