@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -120,6 +121,25 @@ func TestACutLinkResets(t *testing.T) {
 	assert.ErrorIs(t, dialAndRead(l), syscall.ECONNRESET)
 	l.Heal()
 	assert.NoError(t, dial(t, l).say("x", late))
+}
+
+// A line that is full when it is cut comes to its end all the same.
+func TestAFullLinkThatIsCutEnds(t *testing.T) {
+	for name, end := range map[string]func(*etcdtest.Link){
+		"cut": func(l *etcdtest.Link) { l.Cut() }, "cut, then healed": func(l *etcdtest.Link) { l.Cut(); l.Heal() }, "left as it is": func(*etcdtest.Link) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := echo(t)
+			c, err := net.Dial("tcp", l.Addr())
+			require.NoError(t, err)
+			defer c.Close()
+			l.Throttle(64 << 10)
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			_, err = c.Write(make([]byte, 64<<20))
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded, "it is full")
+			end(l)
+		})
+	}
 }
 
 func TestAFrozenLinkHoldsAndLosesNothing(t *testing.T) {

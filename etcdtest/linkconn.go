@@ -125,13 +125,13 @@ func (l *Link) pump(c *linkConn, way int, dst *net.TCPConn, q *queue) error {
 		}
 		time.Sleep(p.before(next.at))
 		held, ok := l.deliver(c, way, dst, next.data)
+		q.passed(len(next.data)) // refused or not, it needs no room any more
 		if !ok {
 			return errCondemned
 		}
 		if held {
 			p.thaw(time.Now())
 		}
-		q.passed(len(next.data))
 	}
 }
 

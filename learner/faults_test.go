@@ -45,6 +45,9 @@ var faults = map[string]func(cancel func()) clustertest.Fault{
 	"stale":        func(func()) clustertest.Fault { return clustertest.Fault{Stale: true} },
 	"twice":        func(func()) clustertest.Fault { return clustertest.Fault{Duplicate: true} },
 	"late":         func(func()) clustertest.Fault { return clustertest.Fault{Late: 12 * time.Second} },
+	"late, on a lost connection": func(func()) clustertest.Fault {
+		return clustertest.Fault{Late: 12 * time.Second, Reconnect: true}
+	},
 	"killed before": func(cancel func()) clustertest.Fault {
 		return clustertest.Fault{OnCall: cancel, Hang: true}
 	},

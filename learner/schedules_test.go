@@ -75,6 +75,7 @@ type schedule struct {
 	others  int           // servers that join at the same time
 	within  time.Duration // what the callers allow; 0: ten minutes
 	config  func(*member.Config)
+	keeps   bool // nothing is undone
 }
 
 func (s schedule) String() string {
@@ -89,6 +90,7 @@ type stage struct {
 	down     bool      // some machine is
 	accident time.Time // the last one
 	votes    int       // given to the dead, when last seen
+	killed   bool      // our process
 	voted    map[cluster.ID]bool
 	wrong    []string
 }
@@ -101,10 +103,11 @@ func (s schedule) play(t *testing.T) (wrong []string) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &stage{schedule: s, cluster: clustertest.New(s.voters...), voted: map[cluster.ID]bool{}}
 		urls := []string{d, "http://10.0.0.8:2380", "http://10.0.0.9:2380"}[:1+s.others]
-		st.joinAll(t, urls, true)
+		errs := st.joinAll(t, urls, true)
 		st.cluster.ClearFaults()
 		time.Sleep(40 * time.Second) // what was late arrives, what was down is back
 		st.check()
+		st.checkOrphans(urls, errs)
 		st.again(t, urls)
 		st.converged(len(urls))
 		wrong = st.wrong
@@ -138,6 +141,7 @@ func (st *stage) joinAll(t *testing.T, urls []string, mishaps bool) []error {
 		if mishaps && i == 0 {
 			st.begin(func() {
 				w.dead.Store(true)
+				st.killed = true
 				cancel()
 			})
 		}
@@ -155,7 +159,7 @@ func (st *stage) joinAll(t *testing.T, urls []string, mishaps bool) []error {
 
 func (st *stage) join(ctx context.Context, w wire, name, url string) error {
 	host := st.cluster.Host(url)
-	config := member.Config{Start: host.Start, Stop: host.Stop, Exited: host.Exited, DataDir: host, Rejoin: true,
+	config := member.Config{Start: host.Start, Stop: st.stops(host), Exited: host.Exited, DataDir: archives{host, st}, Rejoin: true,
 		Observe: func(member.Event) { st.check() }}
 	if st.config != nil {
 		st.config(&config)
@@ -173,6 +177,47 @@ func (st *stage) join(ctx context.Context, w wire, name, url string) error {
 		st.violated("a success without a vote: %v", r.Member)
 	}
 	return err
+}
+
+// stops is a host's hook. Nobody is stopped who is in the list.
+func (st *stage) stops(host *clustertest.Host) func(context.Context) error {
+	return func(ctx context.Context) error {
+		st.checkGone(ctx, host, "stopped")
+		return host.Stop(ctx)
+	}
+}
+
+type archives struct {
+	*clustertest.Host
+	st *stage
+}
+
+func (a archives) Archive(ctx context.Context) error {
+	a.st.checkGone(ctx, a.Host, "moved aside")
+	return a.Host.Archive(ctx)
+}
+
+func (st *stage) checkGone(ctx context.Context, host *clustertest.Host, what string) {
+	data, _ := host.Inspect(ctx)
+	if _, listed := st.cluster.Member(data.MemberID); listed && data.Kind == cluster.DataMember {
+		st.violated("member %s was %s while it was in the list", data.MemberID, what)
+	}
+}
+
+// checkOrphans holds what is left of joins that failed against their errors: an entry
+// that never ran is undone, or told of.
+func (st *stage) checkOrphans(urls []string, errs []error) {
+	for i, url := range urls {
+		var join *member.JoinError
+		if errs[i] == nil || errors.Is(errs[i], errKilled) || !errors.As(errs[i], &join) || st.keeps || i == 0 && st.killed {
+			continue
+		}
+		for _, m := range st.cluster.Members() {
+			if m.PeerURLs[0] == url && !m.Started() && join.Undone == "" && !errors.Is(join, member.ErrUndecided) {
+				st.violated("%s is left, and no word of it: %v", m, join)
+			}
+		}
+	}
 }
 
 // begin sets everything up that will go wrong.
@@ -384,7 +429,7 @@ func randomSchedule(r *rand.Rand) schedule {
 		s.within = time.Duration(r.Int64N(int64(300 * time.Millisecond)))
 	}
 	policy := []member.OnFailure{member.UndoUnstarted, member.Keep, member.Undo}[r.IntN(3)]
-	s.config = func(c *member.Config) { c.OnFailure = policy }
+	s.config, s.keeps = func(c *member.Config) { c.OnFailure = policy }, policy == member.Keep
 	ops := []string{"endpoints", "ask", "list", "list-at", "status", "read", "may-change", "add", "promote", "remove", "start", "stop", "archive"}
 	for range 1 + r.IntN(6) {
 		if len(s.voters) > 1 && r.IntN(2) == 0 {
@@ -401,6 +446,9 @@ func randomSchedule(r *rand.Rand) schedule {
 func (s schedule) possible() schedule {
 	late := slices.ContainsFunc(s.mishaps, func(m mishap) bool { return m.op == clustertest.OpPromote && m.what == "late" })
 	s.mishaps = slices.DeleteFunc(s.mishaps, func(m mishap) bool { return late && m.op == "" })
+	// Nor one who is at our URL, where we cannot ask.
+	squatter := slices.ContainsFunc(s.mishaps, func(m mishap) bool { return strings.Contains(m.what, "at our URL") })
+	s.mishaps = slices.DeleteFunc(s.mishaps, func(m mishap) bool { return squatter && m.op == clustertest.OpAsk })
 	return s
 }
 
