@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/etcdjoin/etcdjoin v0.0.0
+	github.com/etcdjoin/etcdjoin/manifest/podpatch v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	k8s.io/api v0.37.2
@@ -95,7 +96,10 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-replace github.com/etcdjoin/etcdjoin => ../
+replace (
+	github.com/etcdjoin/etcdjoin => ../
+	github.com/etcdjoin/etcdjoin/manifest/podpatch => ../manifest/podpatch
+)
 
 // k8s.io/kubernetes takes its staging modules from its own tree, which no
 // importer has: these are their released versions.

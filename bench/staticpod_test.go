@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdjoin/etcdjoin/manifest"
+	"github.com/etcdjoin/etcdjoin/manifest/podpatch"
 	"github.com/etcdjoin/etcdjoin/member"
 	"github.com/etcdjoin/etcdjoin/version"
 )
@@ -97,6 +98,11 @@ func specFor(t *testing.T, n node, image string) manifest.Spec {
 		Settings:    n.set,
 		Pod:         manifest.Pod{Image: image, Env: n.env},
 	}
+	if len(n.patches) > 0 {
+		patches, err := podpatch.Dir(n.patchDir(t))
+		require.NoError(t, err)
+		spec.Pod.Patch = patches.Apply
+	}
 	start := member.StartSpec{Name: "cp-2"}
 	var cluster manifest.InitialCluster
 	for _, m := range n.cluster() {
@@ -135,6 +141,11 @@ var nodes = map[string]node{
 			"etcd2+merge.yaml":     "spec: {terminationGracePeriodSeconds: 60}\n",
 			"etcd3+strategic.yaml": "spec: {containers: [{name: etcd, securityContext: {runAsUser: 1000}}]}\n",
 			"kube-apiserver.yaml":  "spec: {hostNetwork: false}\n",
+			"below/etcd.yaml":      "metadata: {annotations: {below: counts too}}\n---\nspec: {initContainers: [{name: side, image: side}]}\n",
+			"etcd.v2+merge.yaml":   "metadata: {annotations: {dotted: is strategic}}\n",
+			"etcd4+mergeish.json":  `{"spec": {"hostPID": true}}`,
+			"etcd.yml":             "spec: {hostNetwork: false}\n",
+			"notetcd.yaml":         "spec: {hostNetwork: false}\n",
 		},
 	},
 }
@@ -147,7 +158,7 @@ func TestStaticPodIsKubeadms(t *testing.T) {
 			data := ourPod(t, n, theirs.Spec.Containers[0].Image)
 			require.NoError(t, asKubelet(data))
 			require.NoError(t, yaml.UnmarshalStrict(data, &ours))
-			a, b := flat(t, patched(t, n, theirs)), flat(t, patched(t, n, ours))
+			a, b := flat(t, patched(t, n, theirs)), flat(t, ours)
 			seen := map[string]bool{}
 			for _, path := range slices.Sorted(maps.Keys(union(a, b))) {
 				if reflect.DeepEqual(a[path], b[path]) {
@@ -165,17 +176,25 @@ func TestStaticPodIsKubeadms(t *testing.T) {
 	}
 }
 
-// patched is a pod after kubeadm's --patches: that they fit ours, too.
+// patchDir has the patches as files.
+func (n node) patchDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range n.patches {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return dir
+}
+
+// patched is kubeadm's pod after its --patches; ours has had them by podpatch.
 func patched(t *testing.T, n node, pod v1.Pod) v1.Pod {
 	t.Helper()
 	if len(n.patches) == 0 {
 		return pod
 	}
-	dir := t.TempDir()
-	for name, text := range n.patches {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	out, err := staticpodutil.PatchStaticPod(&pod, dir, io.Discard)
+	out, err := staticpodutil.PatchStaticPod(&pod, n.patchDir(t), io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, int64(60), *out.Spec.TerminationGracePeriodSeconds)
 	return *out

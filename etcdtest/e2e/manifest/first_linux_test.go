@@ -26,10 +26,13 @@ import (
 // the power goes, and all come back from their files; then the founder's disk is
 // lost, and nothing is founded a second time.
 func TestAClusterFromOneSpec(t *testing.T) {
-	for _, v := range []string{"3.5.35", "3.7.3"} {
+	for _, v := range []string{"3.4.13", "3.5.35", "3.6.16", "3.7.3"} {
 		for _, form := range []string{"static pod", "systemd", "config file", "process"} {
 			t.Run(v+" "+form, func(t *testing.T) {
 				t.Parallel()
+				if v != "3.5.35" && v != "3.7.3" {
+					kit.NotInEveryRun(t)
+				}
 				aClusterFromOneSpec(t, v, form)
 			})
 		}
