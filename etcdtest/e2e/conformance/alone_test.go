@@ -86,10 +86,16 @@ func whatALoneVoterAnswers(s *stage) {
 
 	require.NoError(s, s.MayChange(s.soon(), at(e)))
 	require.NoError(s, s.MayChange(s.soon(), own))
-	require.NoError(s, s.barrier(s.soon(), at(e)))
+	behind, err := s.Barrier(s.soon(), at(e))
+	require.NoError(s, err)
+	assert.Equal(s, l, behind.List, "the list of the server that committed it")
+	assert.NotEmpty(s, behind.Carrier)
+	again, err := s.Barrier(s.soon(), at(e))
+	require.NoError(s, err)
+	assert.Equal(s, behind.Carrier, again.Carrier, "one connection carries both")
 	after, err := s.Status(s.soon(), at(e))
 	require.NoError(s, err)
-	assert.Greater(s, after.Index, st.Index, "a nudge is an entry")
+	assert.Greater(s, after.Index, st.Index, "a barrier is an entry")
 	assert.Equal(s, st.Term, after.Term)
 
 	for _, url := range []string{"", m.metricsURL()} {
