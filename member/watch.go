@@ -61,7 +61,11 @@ func (r *run) newWatch(m cluster.Member) *watch {
 		w.metrics = probe.New(ctx, &w.wg, func() {}, nil, func(ctx context.Context) (cluster.Metrics, error) {
 			bounded, cancel := context.WithTimeout(ctx, w.reach.EndpointTimeout)
 			defer cancel()
-			return w.client.Metrics(bounded, target)
+			m, err := w.client.Metrics(bounded, target)
+			if err == nil && m.ServerID != target.ID {
+				err = &cluster.WrongServerError{Want: target.ID, Got: m.ServerID, Cluster: target.ClusterID, GotOne: target.ClusterID, URL: target.MetricsURL}
+			}
+			return m, err
 		})
 	}
 	return w
