@@ -216,3 +216,40 @@ func TestProcessEnvironment(t *testing.T) {
 	assert.Contains(t, env, "ETCD_UNSUPPORTED_ARCH=arm64")
 	assert.Contains(t, env, "ETCD_QUOTA=ours")
 }
+
+// An etcd that an earlier run has left behind is no reason to start a second one on
+// its data, nor ours to stop; if its file is as it should be, it is what was asked for.
+func TestProcessHostFindsOneLeftBehind(t *testing.T) {
+	spec := hookSpec(t)
+	path := filepath.Join(t.TempDir(), "etcd.yaml")
+	p := &Process{Program: "/bin/false"}
+	config := spec.Process(path, p)
+
+	db := spec.dataDir().database()
+	require.NoError(t, os.MkdirAll(filepath.Dir(db), 0o700))
+	release := lock(t, touch(t, db))
+	require.ErrorIs(t, config.Start(t.Context(), startOf(twoMembers)), ErrInUse)
+	require.ErrorIs(t, config.Start(t.Context(), startOf(twoMembers)), ErrInUse, "the restart is still due")
+	require.ErrorIs(t, config.Stop(t.Context()), ErrInUse)
+	release()
+	require.NoError(t, config.Start(t.Context(), startOf(twoMembers)))
+	require.Eventually(t, func() bool { return config.Exited(t.Context()) != nil }, time.Minute, time.Millisecond)
+	assert.Equal(t, 1, config.Exited(t.Context()).Code)
+	require.NoError(t, config.Stop(t.Context()))
+
+	release = lock(t, db)
+	require.NoError(t, config.Start(t.Context(), startOf(twoMembers)), "the file says the same")
+	assert.False(t, p.Running())
+	require.ErrorIs(t, config.Stop(t.Context()), ErrInUse)
+	release()
+	require.NoError(t, config.Stop(t.Context()))
+}
+
+// lock holds a file as a running etcd holds its database.
+func lock(t *testing.T, path string) (release func()) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	return func() { assert.NoError(t, f.Close()) }
+}
