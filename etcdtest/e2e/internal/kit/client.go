@@ -23,7 +23,7 @@ func HungURL(t *testing.T) (url string, accepted *atomic.Int64) {
 
 func HungAt(t *testing.T, url string) (string, *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", strings.TrimPrefix(url, "http://"))
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	accepted := new(atomic.Int64)
