@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/etcdjoin/etcdjoin v0.0.0
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
