@@ -32,9 +32,9 @@ func (p *podScan) placePod(s *Spec) {
 	meta, spec := child(p.root, "metadata"), child(p.root, "spec")
 	s.Pod = Pod{
 		Image:           scalar(child(p.container, "image")),
-		ImagePullPolicy: notDefault(scalar(child(p.container, "imagePullPolicy")), "IfNotPresent"),
+		ImagePullPolicy: notDefault(p.pullPolicy(), "IfNotPresent"),
 		Name:            notDefault(scalar(child(meta, "name")), podName),
-		Namespace:       notDefault(scalar(child(meta, "namespace")), podNamespace),
+		Namespace:       notDefault(orElse(scalar(child(meta, "namespace")), "default"), podNamespace),
 		Labels:          stringsOf(child(meta, "labels"), "component", "tier"),
 		Annotations:     stringsOf(child(meta, "annotations"), p.ownAnnotation(s)),
 		PriorityClass:   notDefault(scalar(child(spec, "priorityClassName")), nodeCritical),
@@ -50,6 +50,20 @@ func (p *podScan) placePod(s *Spec) {
 	p.placeEnv(s)
 	p.placeVolumes(s, spec)
 	p.placeStartup(s)
+}
+
+// pullPolicy is what the pod says or Kubernetes takes: an image that is not
+// pinned is pulled at each start.
+func (p *podScan) pullPolicy() string {
+	if said := scalar(child(p.container, "imagePullPolicy")); said != "" {
+		return said
+	}
+	image := scalar(child(p.container, "image"))
+	name := image[strings.LastIndexByte(image, '/')+1:]
+	if !strings.Contains(image, "@") && (strings.HasSuffix(name, ":latest") || !strings.Contains(name, ":")) {
+		return "Always"
+	}
+	return "IfNotPresent"
 }
 
 // ownAnnotation is the annotation that a Spec makes by itself, if it is that.

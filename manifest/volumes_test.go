@@ -118,3 +118,19 @@ func TestPeerURLsByNameSayWhatToSet(t *testing.T) {
 	assert.ErrorContains(t, err, `ListenPeerURLs[0]: must have an address to listen on, not the name "cp-2.example": set ListenPeerURLs, to https://0.0.0.0:2380 for one`)
 	assert.ErrorContains(t, err, "set ListenClientURLs, to https://0.0.0.0:2379 for one")
 }
+
+// TestWhatAPodLeavesOutStaysSo: what Kubernetes takes for it, not what we would.
+func TestWhatAPodLeavesOutStaysSo(t *testing.T) {
+	r, err := Read(StaticPod, "", []byte(pod("  - name: etcd\n    image: etcd\n    command: [etcd, --data-dir=/d]\n"+
+		"    volumeMounts: [{name: data, mountPath: /d/}]\n  volumes: [{name: data, hostPath: {path: /mnt/}}]\n")))
+	require.NoError(t, err)
+	assert.Empty(t, r.Unplaced)
+	r.Spec.Version = version.MustParse("3.6.16")
+	data, err := r.Spec.Render(StaticPod)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), "- hostPath:\n      path: /mnt\n    name: data\n", "no type")
+	assert.Contains(t, string(data), "- mountPath: /d\n      name: data\n")
+	assert.Contains(t, string(data), "imagePullPolicy: Always\n")
+	assert.Contains(t, string(data), "namespace: default\n")
+	assert.NotContains(t, string(data), "requests")
+}
