@@ -86,11 +86,8 @@ func parseFlag(words []word, i int) (flagUse, error) {
 	if name == "" || name[0] == '-' {
 		return flagUse{}, fault(w.line, "%q is no flag: etcd exits", w.text)
 	}
-	if space := strings.IndexAny(name, " \t\n"); space > 0 {
-		return flagUse{}, fault(w.line, "--%s has its value in the same word, behind a space: etcd exits; it needs =, or a word of its own", name[:space])
-	}
-	if i := strings.Index(value, " --"); i >= 0 && flagName(value[i+3:min(i+4, len(value))]) {
-		return flagUse{}, fault(w.line, "--%s has a further flag in the same word, which etcd takes for a part of its value", name)
+	if err := oneWord(name, value, w.line); err != nil {
+		return flagUse{}, err
 	}
 	f := flagUse{
 		found:  found{rows: byFlag[name], name: name, label: "--" + name, value: value, line: w.line},
@@ -101,6 +98,18 @@ func parseFlag(words []word, i int) (flagUse, error) {
 		return f, nil
 	}
 	return f.withNext(words)
+}
+
+// oneWord refuses a word in which somebody has put more than a flag and its
+// value.
+func oneWord(name, value string, line int) error {
+	if at := strings.IndexAny(name, " \t\n"); at > 0 {
+		return fault(line, "--%s has its value in the same word, behind a space: etcd exits; it needs =, or a word of its own", name[:at])
+	}
+	if at := strings.Index(value, " --"); at >= 0 && flagName(value[at+3:min(at+4, len(value))]) {
+		return fault(line, "--%s has a further flag in the same word, which etcd takes for a part of its value", name)
+	}
+	return nil
 }
 
 // withNext finds the value of a flag that has none in its own word.

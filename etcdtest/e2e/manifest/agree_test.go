@@ -184,21 +184,22 @@ func reasonToRefuse(err error) string {
 }
 
 var strict = map[string]string{
-	"--initial-cluster: ":            "etcd reads it later, and exits then",
-	"must not have an empty entry":   "it names nothing, and nobody means that",
-	"key initial-cluster: ":          "the same",
-	"key v2-deprecation must be":     "no flag takes that value, and etcd goes by none",
-	"at an experimental one":         "only 3.6 does, but a file does not tell whose it is",
-	"must have quotes around ~":      "an element of a list that is nothing becomes an empty text, which no flag can say",
-	"must have quotes around null":   "the same",
-	"is given twice":                 "the last one wins, which nobody can see",
-	"twice in one mapping":           "the same",
-	"which needs a certificate":      "etcd exits later, when it listens",
-	"must have CertFile and KeyFile": "the same",
-	"must have TrustedCAFile":        "client certificates would be held to the machine's authorities: nobody means that",
-	"render the template first":      "etcd would take the text as it is: nobody means that",
-	"without it etcd exits":          "as the server, later",
-	"comment behind its value":       "systemd takes it for text, a shell does not",
+	"--initial-cluster: ":             "etcd reads it later, and exits then",
+	"must not have an empty entry":    "it names nothing, and nobody means that",
+	"key initial-cluster: ":           "the same",
+	"key v2-deprecation must be":      "no flag takes that value, and etcd goes by none",
+	"at an experimental one":          "only 3.6 does, but a file does not tell whose it is",
+	"must have quotes around ~":       "an element of a list that is nothing becomes an empty text, which no flag can say",
+	"must have quotes around null":    "the same",
+	"is given twice":                  "the last one wins, which nobody can see",
+	"twice in one mapping":            "the same",
+	"which needs a certificate":       "etcd exits later, when it listens",
+	"must have CertFile and KeyFile":  "the same",
+	"must have TrustedCAFile":         "client certificates would be held to the machine's authorities: nobody means that",
+	"render the template first":       "etcd would take the text as it is: nobody means that",
+	"a further flag in the same word": "etcd takes it for text: nobody means that",
+	"without it etcd exits":           "as the server, later",
+	"comment behind its value":        "systemd takes it for text, a shell does not",
 }
 
 // asEtcd is how etcd is started from a file: by the kubelet, a shell or itself.
