@@ -382,7 +382,7 @@ func (st *stage) converged(joined int) {
 func TestAnyTwoFaultsAreSurvived(t *testing.T) {
 	var single []mishap
 	for op, n := range map[clustertest.Op]int{clustertest.OpList: 2, clustertest.OpAdd: 1, clustertest.OpListAt: 1,
-		clustertest.OpStart: 1, clustertest.OpRead: 1, clustertest.OpPromote: 1} {
+		clustertest.OpStart: 1, clustertest.OpRead: 1, clustertest.OpWho: 1, clustertest.OpPromote: 1} {
 		for nth := 1; nth <= n; nth++ {
 			for what := range faults {
 				single = append(single, mishap{op: op, nth: nth, what: what})
@@ -430,7 +430,7 @@ func randomSchedule(r *rand.Rand) schedule {
 	}
 	policy := []member.OnFailure{member.UndoUnstarted, member.Keep, member.Undo}[r.IntN(3)]
 	s.config, s.keeps = func(c *member.Config) { c.OnFailure = policy }, policy == member.Keep
-	ops := []string{"endpoints", "ask", "list", "list-at", "status", "read", "may-change", "add", "promote", "remove", "start", "stop", "archive"}
+	ops := []string{"endpoints", "ask", "list", "list-at", "status", "read", "who", "may-change", "add", "promote", "remove", "start", "stop", "archive"}
 	for range 1 + r.IntN(6) {
 		if len(s.voters) > 1 && r.IntN(2) == 0 {
 			s.mishaps = append(s.mishaps, mishap{after: time.Duration(r.Int64N(int64(3 * time.Second))), what: pick(append(sorted(accidents), squatter))})

@@ -164,7 +164,7 @@ func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
 		r.tellWay(ours, c.Way)
 		r.report(c.Progress, ours)
 	}
-	if r.watch.of(ours.ID) && ours.Learner {
+	if r.watch.of(ours.ID) {
 		c.Stranger = r.watch.stranger()
 	}
 	switch {

@@ -201,7 +201,7 @@ func (w *watch) between(ctx context.Context, url string, t cluster.Target) *deci
 	return &p
 }
 
-// stranger is who answers the reads in the place of our learner, nil if nobody does.
+// stranger is who answers the reads in the place of our member, nil if nobody does.
 func (w *watch) stranger() error {
 	var wrong *cluster.WrongServerError
 	if w != nil && errors.As(w.reader.Heard().Err, &wrong) {

@@ -27,7 +27,7 @@ type Case struct {
 	Absent    map[cluster.ID]Absence
 	SlotLimit int                // learners in the cluster when etcd last said "too many"; 0: it never did
 	Proof     *Proof             // of a read through our learner in this pass
-	Stranger  error              // who answers at our learner's URLs in its place, nil if nobody does
+	Stranger  error              // who answers at our peer URLs in our member's place, nil if nobody does
 	Served    bool               // our voter answered a linearizable list in this pass
 	Survey    *cluster.Survey    // of this pass, nil if nothing was asked
 	Initial   string             // the initial cluster a start would get now
@@ -415,7 +415,7 @@ func unstarted(c Case, s Strategy, ours cluster.Seen) Act {
 	case ours.Learner:
 		return s.Learner(c, ours)
 	}
-	return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+	return silent(c, ours)
 }
 
 // learner decides for our learner that has run before.
@@ -455,6 +455,15 @@ func notItsData(c Case, ours cluster.Seen) Act {
 	return archive(c, ours.Member, other)
 }
 
+// silent waits for a server of ours that does not answer, or names who answers at its
+// URLs in its place.
+func silent(c Case, ours cluster.Seen) Act {
+	if c.Stranger != nil {
+		return Closed(ours.Member, c.Stranger)
+	}
+	return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+}
+
 // voter decides for our entry that votes.
 func voter(c Case, s Strategy, ours cluster.Seen) Act {
 	switch {
@@ -475,5 +484,5 @@ func voter(c Case, s Strategy, ours cluster.Seen) Act {
 	case c.Started != ours.ID:
 		return StartIt(ours.Member, "it votes, and does not answer")
 	}
-	return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+	return silent(c, ours)
 }

@@ -61,12 +61,10 @@ func (s Learning) Found(c Case, ours cluster.Seen) Act {
 // Learner promotes it if the gate is open, and waits else.
 func (Learning) Learner(c Case, ours cluster.Seen) Act {
 	switch {
-	case c.Stranger != nil:
-		return Closed(ours.Member, c.Stranger)
-	case c.Way == cluster.WayBroken:
+	case c.Way == cluster.WayBroken && c.Stranger == nil:
 		return WaitFor(ours.Member, oneWay(ours))
-	case c.Proof == nil:
-		return WaitFor(ours.Member, &cluster.StallError{Progress: c.Progress})
+	case c.Stranger != nil, c.Proof == nil:
+		return silent(c, ours)
 	}
 	if err := Gate(c, ours); err != nil {
 		return Closed(ours.Member, err)
