@@ -26,6 +26,11 @@ type Dials struct {
 	bytes     uint64 // received from it
 }
 
+// Unreached reports whether the leader had no connection to the member when last asked.
+// The member may have died since; one that has just answered is out of its reach, or has
+// come up a moment ago.
+func (d *Dials) Unreached() bool { return d.unreached }
+
 // Way takes up one answer of the leader. Seen broken is: twice in a row the leader had
 // no connection to the member, and between the two it has heard from it: the member
 // speaks, by dials of its own. One that only lost its connection may be dead. Being

@@ -160,7 +160,11 @@ func (r *run) hear(ctx context.Context, c *decide.Case, ours cluster.Seen) {
 	}
 	if r.watch.of(ours.ID) {
 		c.Progress = r.watch.observe(c.Snapshot, ours)
+		if ours.Learner && c.Snapshot.Fresh {
+			r.watch.back.refresh(ctx, r.watch.reader.Heard().At, c.Snapshot, r.config.ReadWithin)
+		}
 		c.Way = r.watch.back.observe(c.Snapshot, ours)
+		c.Unreached = r.watch.back.dials.Unreached()
 		r.tellWay(ours, c.Way)
 		r.report(c.Progress, ours)
 	}

@@ -68,6 +68,22 @@ func (b *wayBack) observe(s cluster.Snapshot, ours cluster.Seen) cluster.Way {
 	return b.way
 }
 
+// refresh has the leader asked right before a vote, where it was not since our member
+// first answered: that costs a few milliseconds once, and the wait is bounded.
+func (b *wayBack) refresh(ctx context.Context, first time.Time, s cluster.Snapshot, within time.Duration) {
+	leader, ok := s.ByID(s.Leader)
+	if !ok || leader.Status.ID == 0 || first.IsZero() || b.probe.Heard().At.After(first) {
+		return
+	}
+	b.leader.Store(&leader.Target)
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	select {
+	case <-bounded.Done():
+	case <-b.probe.Ask():
+	}
+}
+
 // tellWay tells once that the others cannot reach our member.
 func (r *run) tellWay(ours cluster.Seen, way cluster.Way) {
 	if way == cluster.WayBroken && !r.watch.back.told {

@@ -40,6 +40,7 @@ type Case struct {
 	Exit      *cluster.ExitError // how the server process that was started ended; nil: it runs, or nobody knows
 	Progress  cluster.Progress
 	Way       cluster.Way   // whether the leader reaches our member by its own dials
+	Unreached bool          // the leader had no connection to it when last asked
 	Voteless  time.Duration // for how long our voter's own metrics have called it a learner; 0: they do not
 }
 

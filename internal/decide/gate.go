@@ -55,6 +55,9 @@ func Gate(c Case, m cluster.Seen) error {
 	if err := proven(c, m); err != nil {
 		return err
 	}
+	if c.Unreached { // and it has just answered
+		return oneWay(m)
+	}
 	return allowed(c, cluster.Foresee(c.Snapshot, cluster.ToPromote, m.Member))
 }
 
