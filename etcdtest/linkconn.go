@@ -127,7 +127,6 @@ func (l *Link) pump(c *linkConn, way int, dst *net.TCPConn, q *queue) error {
 		held, ok := l.deliver(c, way, dst, next.data)
 		q.passed(len(next.data)) // refused or not, it needs no room any more
 		if !ok {
-			q.passed(len(next.data)) // it is gone too: whoever fills the queue must not wait for that
 			return errCondemned
 		}
 		if held {
