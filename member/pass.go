@@ -37,10 +37,29 @@ func (r *run) weigh(ctx context.Context, fresh bool) (c decide.Case, act decide.
 		return r.weigh(ctx, true)
 	}
 	if decide.Knocks(c, act) {
-		c.Knocks = r.looker.Knock(ctx)
+		if c, err = r.knock(ctx, c); err != nil {
+			return c, act, err
+		}
 		act, err = r.decide(c), ctx.Err()
 	}
 	return c, act, err
+}
+
+// knock asks who is at our URLs. Where it is a server of this cluster, another join of
+// the same URL may have come between the look and the question: the list tells.
+func (r *run) knock(ctx context.Context, c decide.Case) (decide.Case, error) {
+	knocks := r.looker.Knock(ctx)
+	if decide.Related(knocks, c.Snapshot.ClusterID) {
+		var err error
+		if c, err = r.see(ctx, true); err != nil {
+			return c, err
+		}
+		if _, listed := c.Snapshot.ByURLs(c.PeerURLs); listed {
+			return c, nil
+		}
+	}
+	c.Knocks = knocks
+	return c, nil
 }
 
 // blind is a pass that could not look.

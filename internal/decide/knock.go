@@ -51,6 +51,13 @@ func Occupied(k cluster.Knock) error {
 	return nil
 }
 
+// Related reports whether a server of the cluster answered.
+func Related(knocks []cluster.Knock, id cluster.ID) bool {
+	return slices.ContainsFunc(knocks, func(k cluster.Knock) bool {
+		return slices.ContainsFunc(k.Replies, func(r cluster.Reply) bool { return r.Etcd() && r.ClusterID == id.String() })
+	})
+}
+
 // Noted is what is worth telling of a knock that forbids nothing; empty is nothing.
 func Noted(k cluster.Knock) string {
 	switch {
