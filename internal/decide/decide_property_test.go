@@ -114,7 +114,7 @@ func brokenPromise(c decide.Case, act decide.Act, byLearner bool) string {
 			return "it is not whom our data holds, or our URLs are taken"
 		case !c.Policy.UpdateAddress:
 			return "nobody allowed it"
-		case target.Liveness == cluster.Alive || target.Silence.Sign != "" || target.Silence.Began.IsZero():
+		case target.Liveness == cluster.Alive || target.Silence.Sign != "" || target.Liveness != cluster.Dead && !c.Snapshot.Dead(target):
 			return "it may live where it is listed"
 		case target.Learner && !safeToUpdate(c.Snapshot):
 			return "it would lose its role"

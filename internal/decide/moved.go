@@ -3,7 +3,6 @@ package decide
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/etcdjoin/etcdjoin/cluster"
 	"github.com/etcdjoin/etcdjoin/internal/peerurl"
@@ -11,18 +10,14 @@ import (
 	"github.com/etcdjoin/etcdjoin/version"
 )
 
-// quietBeforeUpdate is for how long the leader must have heard nothing of a member
-// before its address is given to another server: ten heartbeats.
-const quietBeforeUpdate = time.Second
-
 // moved decides where our data is that of a member listed under other URLs: its
 // address changed. The entry is updated where the caller allows it. A learner
 // below 3.5.31 or 3.6.12 is never: that would take its learner flag, and leave a
 // member that the list calls a voter and raft does not (etcd #21694).
 //
 // Our data may be a copy, of a disk that was cloned, and the member alive where it is
-// listed: two servers of one ID cost it its log. So nobody may answer at its listed
-// URLs, nor the leader hear of it, unless nobody can tell the latter.
+// listed: two servers of one ID cost it its log. So its address is given away only where
+// it could be removed: nobody answers at its listed URLs, nor has the leader heard of it.
 func moved(c Case, why error) Act {
 	held, _ := c.Snapshot.ByID(c.Data.MemberID)
 	_, taken := c.Snapshot.ByURLs(c.PeerURLs)
@@ -47,8 +42,10 @@ func moved(c Case, why error) Act {
 		return Refused(reason.Of(why, "it answers where it is listed"))
 	case q.Sign != "":
 		return Refused(reason.Of(why, "%s: stop that server first", q.Sign))
-	case q.Deaf == "" && q.Unbroken(c.Snapshot.At) < quietBeforeUpdate:
-		return untilProven(c, held, why, quietBeforeUpdate)
+	case q.Unheard(c.Snapshot.At):
+		return Refused(reason.Of(why, "it is not known to be dead: %s", q.Deaf))
+	case !c.Snapshot.Dead(held):
+		return untilProven(c, held, why, cluster.DeadAfter)
 	}
 	return Act{Do: DoUpdate, Member: held.Member, Text: why.Error()}
 }

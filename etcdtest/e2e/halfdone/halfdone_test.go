@@ -187,7 +187,7 @@ func TestAMemberWhoseAddressChangedKeepsItsData(t *testing.T) {
 	moved.Dir = s.Dir
 	_, err = kit.JoinLearner(t, kit.Within(t, time.Minute), c, moved, onDisk(moved))
 	kit.Unwritten(t, err, member.ErrAddress)
-	r, err := kit.JoinLearner(t, kit.Within(t, time.Minute), c, moved, onDisk(moved), func(cfg *member.Config) { cfg.UpdateAddress = true })
+	r, err := kit.JoinLearner(t, kit.Within(t, 3*time.Minute), c, moved, onDisk(moved), func(cfg *member.Config) { cfg.UpdateAddress = true })
 	require.NoError(t, err)
 	assert.Equal(t, cluster.ID(id), r.Member.ID)
 	assert.Equal(t, 4, r.Voters)
