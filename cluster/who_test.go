@@ -51,7 +51,9 @@ func TestWho(t *testing.T) {
 		"a web server that says 200 to everything":   {says(200, "", "it works"), says(200, "", "it works"), cluster.NoEtcd, cluster.ErrWrongServer},
 		"a web server that says 403":                 {says(403, "", ""), nil, cluster.NoEtcd, cluster.ErrWrongServer},
 		"a web server that fails":                    {says(500, "", ""), nil, cluster.NoEtcd, cluster.ErrWrongServer},
-		"a redirect, to the member itself":           {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/members", http.StatusMovedPermanently) }, listed, cluster.NoEtcd, cluster.ErrWrongServer},
+		"a redirect, to the member itself": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/members", http.StatusMovedPermanently)
+		}, listed, cluster.NoEtcd, cluster.ErrWrongServer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := map[string]http.HandlerFunc{}
