@@ -24,7 +24,7 @@ func Look(ctx context.Context, client Client) (Snapshot, error) {
 
 // Await is [Look], again until somebody answers: for a host that comes up beside its
 // cluster. It ends with ctx, whose error then has the last one of a server beside it,
-// or at once where no wait helps: refused TLS, no permission, another cluster.
+// or at once where no wait helps: refused TLS, no permission, another cluster, two histories of one.
 func Await(ctx context.Context, client Client) (Snapshot, error) {
 	pauses := pace.Faults()
 	for {
@@ -44,5 +44,5 @@ func Await(ctx context.Context, client Client) (Snapshot, error) {
 
 // hopeless reports whether no wait heals the error.
 func hopeless(err error) bool {
-	return classify.Of(err) == classify.Fatal || errors.Is(err, reason.ErrWrongCluster)
+	return classify.Of(err) == classify.Fatal || errors.Is(err, reason.ErrWrongCluster) || errors.Is(err, reason.ErrDiverged)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +115,13 @@ func (w *realWorld) end() {
 // realMachine is where one etcd process runs.
 type realMachine struct {
 	s *etcdtest.Server
+}
+
+// panickedAtStatus reports whether a real server's log shows that it was asked for its
+// Status just as it was removed, and panicked over that (etcd PR #22205): chance.
+func panickedAtStatus(m machine) bool {
+	real, ok := m.(*realMachine)
+	return ok && strings.Contains(real.s.Log(), "IsLocalMemberLearner") && strings.Contains(real.s.Log(), "maintenanceServer).Status")
 }
 
 func (m *realMachine) name() string { return m.s.Name }
